@@ -15,7 +15,7 @@ from pathlib import Path
 
 from dlbench.execution.processes import find_descendants, memory_mb
 
-KNOWN = Path(__file__).parents[1] / "docs" / "construction" / "projects.toml"
+KNOWN = Path(__file__).parents[1] / "studies" / "projects.toml"
 MINUTES = 15.0
 GIB = 6.0
 

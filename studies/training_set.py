@@ -127,7 +127,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     commands = parser.add_subparsers(required=True)
     one = commands.add_parser("measure")
-    one.add_argument("--projects", type=Path, default=Path("docs/construction/projects.toml"))
+    one.add_argument("--projects", type=Path, default=Path("studies/projects.toml"))
     one.add_argument("--work", type=Path, required=True)
     one.add_argument("--workers", type=int, default=1)
     one.add_argument("--most", type=int, default=45)

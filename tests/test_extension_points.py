@@ -29,6 +29,15 @@ assert [one.name for one, _ in find_sandboxes()][:2] == ["bubblewrap", "podman"]
 from dlbench.agreement.mutation import find_operators
 assert [one.name for one in find_operators(["please"])] == ["please"]
 """,
+    "a mutator of further inputs": """
+from dlbench.execution.plus.mutators import vary
+from dlbench.execution.plus.nodes import Data, list_objects, read_array
+values = np.array([3.0, 1.0, 2.0])
+keywords = ["new", 1, ["dict", "dict", None, []]]
+call = Data(["tuple", [["tuple", [["new", 0, ["array", "<f8", [3], 0]]]], keywords]], [values.tobytes()])
+varied = vary("sorted", call, [call], 0)
+assert read_array(list_objects(varied.node)[0], varied.blobs).tolist() == [1.0, 2.0, 3.0]
+""",
     "a statistic": """
 from types import SimpleNamespace
 subject = SimpleNamespace(score=SimpleNamespace(pass_at_1=0.25))

@@ -34,6 +34,23 @@ def test_code_and_answers_are_judged(judge, toy):
         judge.judge("toy/none", RIGHT)
 
 
+def test_answer_that_is_given_as_code_gets_a_hint(judge):
+    answer = f"Sure:\n```python\n{RIGHT}```\n"
+    verdict = judge.judge(ID, answer)
+    assert verdict.status is Status.SYNTAX_ERROR
+    assert verdict.message.endswith("pass is_answer=True, or `answer` instead of `code`")
+    assert "is_answer" not in judge.judge(ID, "def scale(values:\n    return 1\n").message
+    assert "is_answer" not in judge.judge(ID, "```python\ndef scale(values:\n```", is_answer=True).message
+
+
+@pytest.mark.parametrize("candidate", [dlbench.extract(RIGHT, "scale"), None, RIGHT.encode()])
+def test_candidate_that_is_no_text_is_refused(judge, candidate):
+    with pytest.raises(dlbench.DLBenchError, match=r"not a text but (Extraction|NoneType|bytes)"):
+        judge.judge(ID, candidate)
+    with pytest.raises(dlbench.DLBenchError, match="not a text"):
+        next(judge.judge_many([(ID, candidate)]))
+
+
 def test_many_candidates_stream_with_their_places(judge):
     candidates = [(ID, RIGHT), (STEP, "def step(self, by=1):\n    return 1\n"), (ID, PARTLY), (ID, RIGHT)]
     found = {one.sample: (one.instance, str(one.status)) for one in judge.judge_many(candidates)}
@@ -81,7 +98,7 @@ def test_fail_fast_stops_at_the_first_failure_and_passes_only_what_passes_all_te
         assert list(failed.tests.values()).count(Outcome.FAILED) == 1
         assert list(failed.tests.values()).count(Outcome.NOT_RUN) >= 1
         assert failed.reward() == 0
-        assert judge.rewards == ("pass",)
+        assert judge.rewards == ("pass", "plus")
         with pytest.raises(dlbench.DLBenchError, match="the reward fraction needs all tests"):
             failed.reward("fraction")
         assert judge.judge(ID, PARTLY).status is Status.FAIL
@@ -109,18 +126,18 @@ def test_graded_reward_weighs_tests_by_the_mutants_they_kill(toy):
         assert judge.judge(ID, RIGHT).reward("graded") == 1
         for answer in ("def scale(:", "I do not know."):
             assert judge.judge(ID, answer, is_answer=True).reward("graded") == 0
-        assert judge.rewards == ("pass", "fraction", "graded")
+        assert judge.rewards == ("pass", "plus", "fraction", "graded")
     with pytest.raises(dlbench.DLBenchError, match="choose one of fail_fast and graded"):
         dlbench.Judge(toy, graded=True, fail_fast=True)
 
 
-@pytest.mark.parametrize("kind", ["pass", "fraction", "graded"])
+@pytest.mark.parametrize("kind", ["pass", "plus", "fraction", "graded"])
 def test_tampering_is_a_penalty_and_a_harness_error_is_no_reward(kind):
     found = Verdict("a/b", 0, Status.TAMPERED, {"t": Outcome.PASSED}, kills={"t": 1})
     assert found.reward(kind) == PENALTY < 0
     assert replace(found, status=Status.HARNESS_ERROR).reward(kind) is None
     assert replace(found, status=Status.TIMEOUT).reward(kind) == 0, "only a pass is worth 1"
-    with pytest.raises(dlbench.DLBenchError, match="use one of: pass, fraction, graded"):
+    with pytest.raises(dlbench.DLBenchError, match="use one of: pass, plus, fraction, graded"):
         found.reward("partial")
 
 

@@ -18,6 +18,7 @@ from typing import Any, Self
 
 from dlbench.dataset import Benchmark, Instance, Selection, select
 from dlbench.dataset import load as load_whole
+from dlbench.dataset.plus import read_plus
 from dlbench.errors import DLBenchError
 from dlbench.execution import Engine, Limits, choose_sandbox
 from dlbench.execution.evaluate import evaluate as judge_all
@@ -49,7 +50,7 @@ class Judge:
 
     Options as those of `evaluate`. A project is prepared with its first candidate, or by `prepare`. `fail_fast`: stop a
     candidate at its first failure, the most telling tests first. `graded`: allow `verdict.reward("graded")`. `cached`:
-    how many verdicts are kept for equal code.
+    how many verdicts are kept for equal code. `plus`: try candidates that pass on further inputs (docs/plus.md).
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class Judge:
         fail_fast: bool = False,
         graded: bool = False,
         cached: int = 10_000,
+        plus: bool = True,
         log: Log = quiet,
     ) -> None:
         self.benchmark = benchmark or load_whole()
@@ -80,12 +82,18 @@ class Judge:
         self._cluster = open_executor(
             executor, ray_address, workers=workers, cores=cores, memory_mb=memory, sandbox=sandbox
         )
-        engine = Engine(chosen, limits, executor=self._cluster, confirm=Confirm(confirm))
+        engine = Engine(
+            chosen,
+            limits,
+            executor=self._cluster,
+            confirm=Confirm(confirm),
+            plus=read_plus(self.benchmark.root) if plus else {},
+        )
         judge = judge_fresh if mode == "fresh" else judge_warm
         if fail_fast or graded:
             judge = partial(judge_fail_fast if fail_fast else judge_graded, judge=judge)
         self.pool = Pool(engine, {}, workers=workers or cores, mode=mode, memory_mb=pool_memory, function=judge)
-        self.rewards = tuple(Reward)[: 1 if fail_fast else 3 if graded else 2]
+        self.rewards = tuple(Reward)[: 2 if fail_fast else 4 if graded else 3]
         """The kinds of rewards that every verdict has."""
         self._cached, self._log, self._lock, self._building = cached, log, Lock(), Lock()
 
@@ -164,7 +172,11 @@ class Judge:
 
 
 def _make_sample(instance: str | Instance, number: int, code: str, is_answer: bool) -> Sample:
-    return Sample(instance if isinstance(instance, str) else instance.id, number, code, is_code=not is_answer)
+    key = instance if isinstance(instance, str) else instance.id
+    if not isinstance(code, str):
+        fix = "pass the `.code` of what `dlbench.extract` returns, or the whole answer with is_answer=True"
+        raise DLBenchError(f"the candidate is not a text but {type(code).__name__}", where=key, fix=fix)
+    return Sample(key, number, code, is_code=not is_answer)
 
 
 def _find_option(value: str, known: Sequence[str], what: str) -> None:
@@ -185,17 +197,18 @@ def evaluate(
     executor: str = "local",
     ray_address: str | None = None,
     confirm: str = "unusual",
+    plus: bool = True,
 ) -> list[Verdict]:
     """A verdict for each sample, in order. `samples`: a JSONL file, or records of one.
 
     With a folder `out` each verdict is written to `verdicts.jsonl` at once, and a second call resumes an interrupted
     one. `timeout` (seconds) and `memory` (MiB) apply to one candidate. `executor="ray"` runs on a cluster.
-    `confirm="all"` replays every pass (docs/threat-model.md).
+    `confirm="all"` replays every pass (docs/threat-model.md); `plus` tries passes on further inputs (docs/plus.md).
     """
     whole = benchmark or load_whole()
     parsed = _read(samples, whole)
     options: dict[str, Any] = {"timeout": timeout, "memory": memory, "executor": executor, "ray_address": ray_address}
-    options |= {"workers": workers, "sandbox": sandbox, "mode": mode, "confirm": confirm}
+    options |= {"workers": workers, "sandbox": sandbox, "mode": mode, "confirm": confirm, "plus": plus}
     with Judge(whole, **options) as judge, TemporaryDirectory(prefix="dlbench-") as temporary:
         judge.prepare(*dict.fromkeys(whole.instances[sample.instance].project for sample in parsed))
         return judge_all(whole, judge.pool, parsed, Path(out or temporary))

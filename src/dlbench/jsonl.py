@@ -64,12 +64,12 @@ def _parse(line: str | bytes, quickly: Callable[[str | bytes], Any]) -> Any:  # 
         return json.loads(line)
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Replace a file in one step: a reader sees the old text or the new, never a part."""
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Replace a file in one step: a reader sees the old content or the new, never a part."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
             file.flush()
             os.fsync(file.fileno())
         Path(name).chmod(0o644)

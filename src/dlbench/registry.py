@@ -5,7 +5,7 @@ registry imports every module of its package on first use, so a new file needs n
 from the registry; tests compare the tables of the documentation with it.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from importlib import import_module
 from pkgutil import iter_modules
@@ -64,11 +64,17 @@ class Registry(Mapping[str, Member], Generic[Member]):
 _FEW = 8
 
 
+def list_near(name: str, known: Iterable[str]) -> list[str]:
+    """At most three, best first; those that contain the name where none is close."""
+    listed = list(known)
+    return get_close_matches(name, listed, n=3) or [other for other in listed if name in other][:3]
+
+
 def find_known(name: str, known: Mapping[str, Member], kind: str, where: str = "") -> Member:
     """The value called `name`, or an error that names the closest matches."""
     if name in known:
         return known[name]
-    near = get_close_matches(name, known, n=3, cutoff=0.5) or [other for other in known if name in other][:3]
+    near = list_near(name, known)
     fix = "`dlbench list` shows what there is; name a benchmark of your own by --benchmark"
     if len(known) <= _FEW:
         fix = f"use one of: {', '.join(known)}"

@@ -153,9 +153,17 @@ def test_failed_export_leaves_no_files(tmp_path):
     assert not list(tmp_path.glob(".out*"))
 
 
+def test_files_of_an_export_are_named(export):
+    folder, said = export("jsonl", "--with-reference")
+    assert f"2 instances written to {folder}: NOTICE.md, full.jsonl\n" in said
+    folder, said = export("hf", split="demo")
+    assert f"{folder}: README.md, data/test-00000-of-00001.parquet\n" in said
+
+
 def test_missing_options_are_named(root):
-    ended = command("export", "--benchmark", root)
-    assert (ended.exit_code, "--format and --out are missing" in ended.output) == (1, True)
+    for given, missing in (((), "--format, --out"), (("--format", "jsonl"), "--out"), (("--out", "x"), "--format")):
+        ended = command("export", "--benchmark", root, *given)
+        assert (ended.exit_code, f"missing: {missing}\n" in ended.output) == (1, True)
 
 
 def test_secret_is_part_of_the_toy_code():

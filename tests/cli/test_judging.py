@@ -162,6 +162,17 @@ def test_verdicts_on_other_answers_are_never_mixed(dlbench, toy_root, tmp_path, 
     assert (tmp_path / "out/verdicts.jsonl").read_text() == kept
 
 
+def test_verdicts_on_other_records_of_a_private_benchmark_are_never_reused(dlbench, toy_root, tmp_path, write_samples):
+    samples, out = write_samples({"instance": ID, "answer": RIGHT}), tmp_path / "out"
+    assert dlbench("evaluate", samples, "--out", out, "--benchmark", toy_root).status == 0
+    record = toy_root / "instances/toy/scale.toml"
+    record.write_text(record.read_text() + "# changed\n")
+    ended = dlbench("evaluate", samples, "--out", out, "--benchmark", toy_root)
+    assert ended.status == 1
+    assert "this run was started with benchmark 1.0+" in ended.err
+    assert "choose a new --out" in ended.err
+
+
 def test_killed_half_way_and_started_again_it_ends_as_if_undisturbed(dlbench, toy_root, tmp_path, write_samples):
     """SIGKILL at a random moment, several times: the verdict file is the same but for timings."""
     answers = [RIGHT, WRONG, "prose", RIGHT + "# other\n", "def f(): pass", WRONG + "# other\n"] * 3

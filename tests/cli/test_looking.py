@@ -36,6 +36,7 @@ def test_import_is_light():
 def test_list_filters_by_label_and_prints_json(dlbench, toy_root):
     everything = json.loads(dlbench("list", "--benchmark", toy_root, "--json").out)
     assert [record["id"] for record in everything] == ["toy/toy.core.Counter.step", "toy/toy.core.scale"]
+    assert {(record["project"], record["framework"]) for record in everything} == {("toy", "numpy")}
     assert "scale" in dlbench("list", "--benchmark", toy_root, "--split", "demo").out
     none = dlbench("list", "--benchmark", toy_root, "--stage", "training")
     assert none.status == 1
@@ -99,6 +100,18 @@ def test_show_gives_prompt_tests_and_on_request_the_reference(dlbench, toy_root)
     assert "OFFSET" in dlbench("show", "toy/toy.core.scale", "--benchmark", toy_root, "--source").out
 
 
+def test_show_names_axes_measures_and_blind_attempts(dlbench, toy_root):
+    shown = dlbench("show", "albucore/albucore.lut.apply_uint8_lut").out
+    assert "labels         stage pre_post_processing, task general, data image\n" in shown
+    assert "framework      numpy\n  lines of code  17\n  mutation score 0.917\n" in shown
+    assert "solved blind   in 1 of 1 attempts\n" in shown
+    untried = dlbench("show", "toy/toy.core.scale", "--benchmark", toy_root).out
+    assert "solved blind" not in untried
+    assert "mutation score" not in untried
+    (toy_root / "solving.jsonl").write_text('{"id": "toy/toy.core.Counter.step", "attempt": 1, "status": "pass"}\n')
+    assert "solved blind   not tried" in dlbench("show", "toy/toy.core.scale", "--benchmark", toy_root).out
+
+
 def test_stats_counts_by_label(dlbench, toy_root):
     counts = json.loads(dlbench("stats", "--benchmark", toy_root, "--json").out)
     assert counts["instances"] == 2
@@ -108,6 +121,15 @@ def test_stats_counts_by_label(dlbench, toy_root):
     assert wanted | {"alpha", "after_2025_06"} <= set(counts)
     assert counts["mutation_score_median"] is None
     assert counts["alpha"]["stage"] is None
+
+
+def test_stats_leaves_out_alpha_where_the_selection_fixes_the_label(dlbench):
+    alpha = json.loads(dlbench("stats", "--stage", "training", "--json").out)["alpha"]
+    assert alpha["stage"] is None
+    assert min(alpha["task"], alpha["data"], alpha["all"]) > 0.5
+    alpha = json.loads(dlbench("stats", "--project", "scikit-image", "--json").out)["alpha"]
+    assert alpha["stage"] is None
+    assert alpha["data"] > 0.5
 
 
 def test_prompt_shows_what_a_model_would_be_asked(dlbench, toy_root):
@@ -139,6 +161,17 @@ def test_an_unknown_name_gets_a_clear_message(dlbench, toy_root, arguments, mess
     assert ended.status == 1
     assert message in ended.err
     assert "Traceback" not in ended.said
+
+
+def test_a_project_unlike_every_other_gets_no_suggestion(dlbench):
+    assert "did you mean" not in dlbench("list", "--project", "jax").err
+
+
+@pytest.mark.parametrize(("value", "near"), [("train", "training"), ("metrics", "evaluation_metrics"), ("zzz", None)])
+def test_a_wrong_label_is_answered_with_close_ones(dlbench, value, near):
+    ended = dlbench("list", "--stage", value)
+    assert ended.status == 2
+    assert ended.err.rstrip().endswith(f"Did you mean {near}?" if near else "'evaluation_metrics'.")
 
 
 def test_a_folder_that_is_no_benchmark_gets_a_clear_message(dlbench, tmp_path):

@@ -99,6 +99,12 @@ def test_unwritable_report_gets_a_clear_error(run, toy_root, tmp_path, more, mes
     assert "fix:" in ended.output
 
 
+def test_failed_report_leaves_no_folder(toy_root, tmp_path):
+    ended = run_cli("report", tmp_path / "absent", "--out", tmp_path / "out", "--benchmark", toy_root)
+    assert (ended.exit_code, "there are no verdicts here" in ended.output) == (1, True)
+    assert not (tmp_path / "out").exists()
+
+
 def test_browse_writes_a_page_of_the_selection(run, toy_root, tmp_path):
     out = tmp_path / "data.html"
     ended = run_cli("browse", "--benchmark", toy_root, "--instance", STEP, "--run", run, "--out", out, "--no-browser")

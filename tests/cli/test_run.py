@@ -173,6 +173,18 @@ def test_folder_of_another_run_is_refused(dlbench, endpoint, toy_root, tmp_path)
     assert {path.name: path.read_text() for path in out.iterdir()} == before
 
 
+def test_answers_to_other_records_are_refused(dlbench, endpoint, toy_root, tmp_path):
+    out = tmp_path / "run"
+    run(dlbench, endpoint, toy_root, out)
+    record = toy_root / "instances/toy/scale.toml"
+    record.write_text(record.read_text() + "# changed\n")
+    ended = run(dlbench, endpoint, toy_root, out)
+    assert ended.status == 1
+    assert "this run was started with benchmark 1.0+" in ended.err
+    submitted = dlbench("leaderboard", "add", out, "--samples-from", "here", "--benchmark", toy_root, "--split", "full")
+    assert "the run is on version 1.0+" in submitted.err
+
+
 def test_mutant_is_the_reference_with_one_change_and_differs_by_sample(dlbench, toy_root, tmp_path):
     out, chosen = tmp_path / "run", ("--instance", "toy/toy.core.scale", "--benchmark", toy_root)
     ended = dlbench("run", "--model", "mutant", "-n", 3, "--out", out, *chosen)
@@ -201,6 +213,7 @@ def test_higher_number_of_samples_extends_a_finished_run(dlbench, endpoint, toy_
     fewer = run(dlbench, endpoint, toy_root, out, "--samples", 3)
     assert fewer.status == 1
     assert "this run was started with samples 4, you passed 3" in fewer.err
+    assert "fix: pass --samples 4, or choose a new --out" in fewer.err
 
 
 def test_reference_passes_and_stub_fails(dlbench, toy_root, tmp_path):

@@ -122,7 +122,7 @@ def test_single_owner_accepts_everything_at_once(work: WorkFolder, tmp_path: Pat
     assert (alone.exit_code, "--annotator belong together" in alone.output) == (1, True)
     ended = CliRunner().invoke(app, ["construct", "write", *into, "--accept-all", "--annotator", "ada"])
     assert ended.exit_code == 0, ended.output
-    assert "flaky_loss: left out: no prompt written yet" in ended.output
+    assert "flaky_loss: left out: it has no docstring: write its prompt in `dlbench construct review`" in ended.output
     assert "describe_layer: left out: rejected; too dull" in ended.output
     benchmark, problems = check_records(tmp_path / "ours")
     assert problems == []

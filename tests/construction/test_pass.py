@@ -136,7 +136,9 @@ def test_folder_becomes_a_benchmark_that_scores_answers(folder: Path, monkeypatc
         assert ended.exit_code == 0, ended.output
         return ended.stdout
 
-    assert "admissible 2" in run("construct", "run", f"./{NAME}", "--workers", "1")
+    constructed = run("construct", "run", f"./{NAME}", "--workers", "1")
+    assert "admissible 2" in constructed
+    assert "next: dlbench construct review, then dlbench construct write --into BENCHMARK\n" in constructed
     listed = run("tests", NAME, "test_softmax_sums_to_one", "--benchmark", "construction/benchmark")
     assert listed.splitlines() == [f"tests/test_layers.py::test_softmax_sums_to_one[{size}]" for size in (2, 3, 4)]
     assert "2 instances written" in run("construct", "write", "--into", "bench", "--accept-all", "--annotator", "me")

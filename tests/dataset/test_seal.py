@@ -2,8 +2,8 @@
 
 import pytest
 
-from dlbench.dataset.loading import default_root
-from dlbench.dataset.validation import CHANGED, UNSEALED, check_records, check_seal, seal
+from dlbench.dataset.loading import default_root, load
+from dlbench.dataset.validation import CHANGED, UNSEALED, check_records, check_seal, name_records, seal
 
 
 def test_our_seal_matches_the_records():
@@ -28,3 +28,15 @@ def test_changed_records_need_a_raised_version(toy_root, name):
     assert check_seal(toy_root) == UNSEALED
     seal(toy_root)
     assert check_seal(toy_root) == ""
+
+
+def test_records_without_a_matching_seal_are_named_by_their_content(toy_root):
+    before = name_records(load(toy_root))
+    with (toy_root / "instances/toy/scale.toml").open("a") as file:
+        file.write("# changed\n")
+    changed = name_records(load(toy_root))
+    assert before.startswith("1.0+")
+    assert changed.startswith("1.0+")
+    assert before != changed
+    seal(toy_root)
+    assert name_records(load(toy_root)) == "1.0"

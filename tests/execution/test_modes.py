@@ -177,6 +177,43 @@ def test_preloaded_plugin_causes_no_warning_turned_error(tmp_path):
     assert _judge_scale(root) == [("pass", "imported"), ("pass", "in_place"), ("fail", "in_place")]
 
 
+AGAIN = """import sys
+from importlib import import_module
+from importlib.machinery import PathFinder
+
+for name in ("toy.base", "toy.core"):
+    module = import_module(name)
+    PathFinder.find_spec(name, __path__).loader.exec_module(module)
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [
+        ("import sys\nFACTOR = len(sys.path)\n{right}", "pass"),
+        ("@property\ndef nothing(self): ...\n{right}", "pass"),
+        ("import sys\ndef scale(values, factor=2):\n    sys._getframe()\n    return values\n", "tampered"),
+        ("import sys\ndef scale(values, factor=2):\n    return sys and values\n", "fail"),
+    ],
+    ids=["unusual", "imported", "tampered", "wrong"],
+)
+@pytest.mark.parametrize("mode", ["auto", "fresh"])
+def test_project_that_executes_its_modules_again_gets_the_candidate(tmp_path, mode, code, status):
+    """monai does. The second execution took the reference from the disk: replay confirmed whatever it was given, and
+    what had to be imported could not be."""
+    root = write_toy(tmp_path)
+    (tmp_path / "source/toy/__init__.py").write_text(AGAIN)
+    toy = load(root)
+    instance = toy.instances["toy/toy.core.scale"]
+    prepared = {"toy": prepare(toy.projects["toy"], toy.root)}
+    pool = Pool(Engine(choose_sandbox(), LIMITS), prepared, workers=1, mode=mode)
+    right = SCALE.replace("return", "if factor == 0:\n        raise ValueError\n    return")
+    found = []
+    task = Task(instance, code.format(right=right), options=JudgeOptions(imports=True))
+    pool.run([task], lambda task, verdict: found.append(verdict))
+    assert found[0].status == status, found[0]
+
+
 def test_every_shape_validates(shapes, make_pool):
     trials = validate(make_pool(), list(shapes.instances.values()))
     assert [trial.name for trial in trials if trial.name in {"reference", "spliced"} and not trial.holds] == []

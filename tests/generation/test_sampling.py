@@ -182,15 +182,47 @@ CTRL_C = """
     except KeyboardInterrupt:
         print("stopped", flush=True)
 """
+HANGING = """
+    import asyncio, signal, sys
+    from pathlib import Path
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    from generation.test_sampling import INSTANCES, Scripted, generate, request_of
+
+    class Hanging(Scripted):
+        async def answer(self, request):
+            print("asked", flush=True)
+            await asyncio.sleep(3600)
+
+    log = lambda text: print(text, flush=True)
+    try:
+        generate(Hanging(), INSTANCES, request_of, Path(sys.argv[1]), 50, 2, print, log=log)
+    except KeyboardInterrupt:
+        print("stopped", flush=True)
+"""
 
 
-def test_ctrl_c_keeps_answers_in_flight(path: Path) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(CTRL_C), str(path)],
+def start(program: str, path: Path) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(program), str(path)],
         stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent.parent), *sys.path])},
     )
+
+
+def test_ctrl_c_names_requests_in_flight_and_a_second_one_drops_them(path: Path) -> None:
+    process = start(HANGING, path)
+    assert process.stdout is not None
+    assert [process.stdout.readline().strip() for _ in range(2)] == ["asked", "asked"]
+    process.send_signal(signal.SIGINT)
+    assert process.stdout.readline() == "stopping after the 2 request(s) in flight; a second Ctrl-C drops them\n"
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=20)[0] == "stopped\n"
+    assert process.returncode == 0
+
+
+def test_ctrl_c_keeps_answers_in_flight(path: Path) -> None:
+    process = start(CTRL_C, path)
     assert process.stdout is not None
     output = [process.stdout.readline().strip() for _ in range(2)]
     assert output == ["up", "got"]

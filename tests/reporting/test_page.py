@@ -146,6 +146,7 @@ def test_instance_shows_prompt_candidates_diff_outcomes_and_messages(open_page):
     expect(page.locator('pre[aria-label="Candidate"]')).to_contain_text("# middle, 1")
     assert page.locator('pre[aria-label="Candidate"] .keyword').first.text_content() == "def"
     page.click("text=Difference to the reference")
+    expect(page.locator(".diff .line")).to_have_count(5)
     lines = page.eval_on_selector_all(".diff .line", "found => found.map((line) => line.textContent.trimEnd())")
     assert lines == ["  def f3(x):", "+     # middle, 1", "      y = x + 3", f"-     {SECRET}", "+     return y"]
     assert "show=diff" in page.url

@@ -9,6 +9,7 @@ import pytest
 from dlbench.errors import DLBenchError
 from dlbench.reporting import name_runs
 from dlbench.reporting.caveats import coverage_caveats
+from dlbench.reporting.report_data import collect_report_data
 from dlbench.reporting.run_names import (
     check_comparable,
     comparability_caveats,
@@ -18,6 +19,8 @@ from dlbench.reporting.run_names import (
     find_unjudged,
     repeats_itself,
 )
+from dlbench.reporting.sections import Text
+from dlbench.reporting.sections.scores import several_samples
 from dlbench.reporting.tables import make_plain
 from dlbench.runs import Run
 from dlbench.scoring import Interval, summarise
@@ -97,6 +100,8 @@ def test_equal_samples_have_no_variance():
     assert list(found) == ["the samples of b"]
     (line,) = comparability_caveats(runs, benchmark)
     assert line.startswith("THE SAME ANSWER EACH TIME: all samples of an instance are equal in a,")
+    (text,) = several_samples(collect_report_data({"a": runs["a"]}, benchmark))
+    assert text == Text("No run has several different samples of every instance, and no run repeats another.")
 
 
 def test_incomplete_coverage_is_reported():

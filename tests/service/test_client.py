@@ -41,6 +41,18 @@ def test_client_without_a_server_gives_up(caplog):
     with pytest.raises(dlbench.DLBenchError, match=r"gave up after 0.5 s: no connection"):
         JudgeClient("http://127.0.0.1:1", TOKEN, patience=0.5).judge(ID, RIGHT)
     assert "next attempt in" in caplog.text
+    assert all(len(record.getMessage()) < 120 for record in caplog.records)
+
+
+def test_client_that_never_reached_the_service_gives_up_early(service, monkeypatch):
+    monkeypatch.setattr("dlbench.service.client._FIRST_PATIENCE", 0.5)
+    with pytest.raises(dlbench.DLBenchError, match=r"gave up after 0.5 s: no connection(?s:.*)check the address"):
+        JudgeClient("http://127.0.0.1:1", TOKEN).judge(ID, RIGHT)
+    client = open_client(service, patience=1.5)
+    client.judge(ID, RIGHT)
+    client._url = "http://127.0.0.1:1"
+    with pytest.raises(dlbench.DLBenchError, match=r"gave up after 1.5 s: no connection"):
+        client.judge(ID, RIGHT)
 
 
 @pytest.mark.slow

@@ -39,7 +39,7 @@ def test_verdicts_are_those_of_the_judge(service, toy):
     for code, verdict in zip((RIGHT, WRONG, PARTLY, "def scale(:"), verdicts, strict=True):
         found = service.post({"instance": ID, "code": code, "id": "mine"}).json()
         assert found.pop("id") == "mine"
-        assert found.pop("rewards") == {kind: verdict.reward(kind) for kind in ("pass", "fraction")}
+        assert found.pop("rewards") == {kind: verdict.reward(kind) for kind in ("pass", "plus", "fraction")}
         assert steady([found]) == steady([verdict.as_record()])
 
 

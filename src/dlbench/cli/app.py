@@ -10,6 +10,7 @@ import errno
 import functools
 import inspect
 import os
+import re
 from collections.abc import Callable
 from contextlib import ExitStack
 from contextvars import ContextVar
@@ -27,7 +28,7 @@ from typer.core import TyperCommand, TyperGroup
 from dlbench import dataset
 from dlbench.dataset.labels import Data, Stage, Task
 from dlbench.errors import DLBenchError
-from dlbench.registry import find_known
+from dlbench.registry import find_known, list_near
 from dlbench.runs.verdict import Confirm
 
 SECTIONS = {
@@ -138,6 +139,19 @@ class ExecutionOptions(WorkerOptions):
 
 
 @dataclass(frozen=True)
+class JudgingOptions(ExecutionOptions):
+    """How answers of models are judged."""
+
+    plus: Annotated[
+        bool, typer.Option("--plus/--no-plus", help="Also try passing answers on further inputs (docs/plus.md).")
+    ] = True
+
+    def describe(self) -> dict[str, bool]:
+        """For the configuration of a run; runs of earlier versions resume with --no-plus."""
+        return {"plus": True} if self.plus else {}
+
+
+@dataclass(frozen=True)
 class Chosen:
     """The benchmark and the instances that a command works on, loaded on first use."""
 
@@ -225,10 +239,19 @@ _LISTS = {
 
 
 class RegistryHelp(TyperCommand):
-    """A command whose help lists registries: `{models}`, `{techniques}`, `{sandboxes}`.
+    """A command whose help lists registries: `{models}`, `{techniques}`, `{sandboxes}`, and that suggests close values.
 
     A registry is loaded only when help that names it is shown: loading it would slow down every command.
     """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - typer has its own copy of click
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            named = re.findall(r"'([^']*)'", error.message)
+            if " is not one of " in error.message and (near := list_near(named[0], named[1:])):
+                error.message += f" Did you mean {' or '.join(near)}?"
+            raise
 
     def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - typer has its own copy of click
         for option in self.params:

@@ -25,6 +25,7 @@ def compare(
     instances: Annotated[
         bool, typer.Option("--instances", help="List every instance that only one run of a pair solves.")
     ] = False,
+    plus: Annotated[bool, typer.Option("--plus", help="Failing on further inputs counts as failing.")] = False,
     other: Annotated[
         Path | None,
         typer.Option(help='Scores of the same runs on another benchmark, {"run": 0.53}: Cohen\'s d, Fisher, Spearman.'),
@@ -34,7 +35,7 @@ def compare(
     """Compare runs instance by instance: exact paired tests, effect sizes, and instances that only one run solves."""
     from dlbench.scoring import compare as compare_tallies
 
-    compared = read_compared_runs(runs, chosen)
+    compared = read_compared_runs(runs, chosen, plus=plus)
     found = compare_tallies(compared.tallies, chosen.benchmark, only_first=first)
     benchmarks = _compare_benchmarks(other, found) if other else None
     if json:

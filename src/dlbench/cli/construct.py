@@ -5,13 +5,14 @@ from collections import Counter
 from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dlbench import dataset
 from dlbench.cli import construct_discover, construct_label  # noqa: F401 - they register
-from dlbench.cli.app import DAYS, JsonOption, SandboxOption, WorkerOptions, WorkersOption, command
+from dlbench.cli.app import DAYS, Chosen, JsonOption, SandboxOption, WorkerOptions, WorkersOption, command
 from dlbench.cli.construct_common import (
     WORK,
     ProjectOptions,
@@ -21,7 +22,7 @@ from dlbench.cli.construct_common import (
     need_construction,
     report_failures,
 )
-from dlbench.cli.output import log, print_json
+from dlbench.cli.output import counted, log, print_json
 from dlbench.errors import DLBenchError
 
 if TYPE_CHECKING:
@@ -185,6 +186,7 @@ def _run_steps(
     seconds: float,
     since: date | None = None,
 ) -> None:
+    from dlbench.construction.labelling.catalogue import read_catalogue
     from dlbench.construction.pipeline import run_all
     from dlbench.construction.summary import summarize_project
     from dlbench.construction.work_folder import WorkFolder
@@ -199,6 +201,62 @@ def _run_steps(
     report_failures(failed)
     if len(failed) == len(specs):
         raise DLBenchError("every project was left out", where=str(work), fix="fix the reasons above and run it again")
+    if read_catalogue(folder):
+        option = "" if work == WORK else f" --work {work}"
+        typer.echo(f"next: dlbench construct review{option}, then dlbench construct write --into BENCHMARK{option}")
+        typer.echo(f"or at once: dlbench construct write --into BENCHMARK --accept-all --annotator NAME{option}")
+
+
+@command("plus", construct)
+def plus(
+    chosen: Chosen,
+    workers: WorkerOptions,
+    solutions: Annotated[
+        list[Path], typer.Option(help="JSONL with independent solutions, as for `evaluate` (repeatable).")
+    ],
+    rewrites: Annotated[
+        list[Path] | None, typer.Option(help="JSONL with rewrites of the references that keep their behaviour.")
+    ] = None,
+    mutants: Annotated[
+        int, typer.Option(min=0, help="Mutants per reference that measure the tests with and without the inputs.")
+    ] = 0,
+    again: Annotated[bool, typer.Option("--again", help="Also instances that have a record.")] = False,
+) -> None:
+    """Choose further inputs on which passing answers are tried (docs/plus.md). Rerun the same command to resume."""
+    from dlbench.cli.engine import make_engine, prepare_projects
+    from dlbench.dataset.plus import PlusRecord, read_plus, write_plus
+    from dlbench.execution.sample_judge import find_code
+    from dlbench.runs.samples import read_samples
+    from dlbench.validation.plus import PlusTask, open_pool
+
+    benchmark = chosen.benchmark
+
+    def read_codes(files: list[Path]) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for sample in (sample for file in files for sample in read_samples(file, benchmark)):
+            code = find_code(sample, benchmark.instances[sample.instance].qualname).code
+            found.setdefault(sample.instance, []).extend([code] if code else [])
+        return found
+
+    solved, rewritten = read_codes(solutions), read_codes(rewrites or [])
+    known = {} if again else read_plus(benchmark.root)
+    instances = [one for one in chosen.instances if one.id in solved and one.id not in known]
+    tasks = [PlusTask(one, tuple(solved[one.id]), tuple(rewritten.get(one.id, ())), mutants) for one in instances]
+    pool = open_pool(make_engine(workers), prepare_projects(benchmark, instances), workers.count)
+    counts: Counter[str] = Counter()
+    with counted("choosing inputs", len(tasks)) as advance:
+
+        def keep(task: PlusTask, record: PlusRecord) -> None:
+            with lock:
+                write_plus(benchmark.root, record)
+                counts[record.reason] += 1
+            advance(f"{record.instance}: {len(record.inputs)} inputs{record.reason and f' ({record.reason})'}")
+
+        lock = Lock()
+        pool.run(tasks, keep)
+    typer.echo(f"{counts.pop('', 0)} instances have further inputs")
+    for reason, count in counts.most_common():
+        typer.echo(f"{count}: {reason}")
 
 
 @command("tables", construct)

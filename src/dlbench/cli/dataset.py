@@ -3,6 +3,7 @@
 import math
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import Annotated
@@ -21,7 +22,14 @@ from dlbench.registry import find_known
 def list_instances(chosen: Chosen, json: JsonOption = False) -> None:
     """List instances, filtered by any label, project or date. Without a terminal: one id a line."""
     if json:
-        print_json([instance.model_dump(mode="json", exclude={"prompt"}) for instance in chosen.instances])
+        projects = chosen.benchmark.projects
+        print_json(
+            [
+                one.model_dump(mode="json", exclude={"prompt"})
+                | {"project": one.project, "framework": projects[one.project].framework}
+                for one in chosen.instances
+            ]
+        )
         return
     if not sys.stdout.isatty():
         typer.echo("\n".join(instance.id for instance in chosen.instances))
@@ -52,7 +60,8 @@ def show(
     source: Annotated[bool, typer.Option("--source", help="Also print the reference from the fetched source.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Show one instance: where it is, its prompt, labels and tests."""
+    """Show one instance: where it is, its labels, measures, prompt and tests."""
+    from dlbench.dataset.statistics import mutation_score, read_attempts
     from dlbench.generation.sources import Sources
 
     loaded = dataset.load(benchmark)
@@ -63,15 +72,24 @@ def show(
         record = found.model_dump(mode="json") | {"project": project.model_dump(mode="json")}
         print_json(record | ({"reference": reference} if reference is not None else {}))
         return
+    attempts = read_attempts(loaded.root)
+    passed = [one.passed for one in attempts if one.id == found.id]
     facts = {
         "project": f"{project.name} {project.version} ({project.license}, released {project.released})",
         "place": f"{found.path}: {found.qualname}",
         "introduced": str(found.introduced),
-        "labels": f"{found.labels.stage}, {found.labels.task}, {found.labels.data}",
+        "labels": ", ".join(f"{axis} {getattr(found.labels, axis)}" for axis in dataset.AXES),
+        "framework": project.framework,
+        "lines of code": found.measures.loc,
+        "mutation score": None if (score := mutation_score(found)) is None else round(score, 3),
+        "solved blind": (f"in {sum(passed)} of {len(passed)} attempts" if passed else "not tried")
+        if attempts
+        else None,
     }
     typer.echo(found.id)
     for name, value in facts.items():
-        typer.echo(f"  {name:<11} {value}")
+        if value is not None:
+            typer.echo(f"  {name:<14} {value}")
     typer.echo(f"\n{found.prompt.strip()}\n\ntests ({len(found.tests)}):")
     for test in found.tests:
         typer.echo(f"  {test}")
@@ -94,8 +112,16 @@ def stats(
     from dlbench.dataset.statistics import describe
 
     found = describe(chosen.benchmark, chosen.instances)
+    labels = [one.labels for one in chosen.instances]
+    varied = {
+        axis for axis in dataset.AXES if not getattr(chosen, axis) and len({getattr(one, axis) for one in labels}) > 1
+    }
+    votes = (
+        replace(vote, labels={axis: label for axis, label in vote.labels.items() if axis in varied})
+        for vote in list_votes(chosen.instances)
+    )
     try:
-        alphas = measure_alpha(list_votes(chosen.instances))
+        alphas = measure_alpha(votes)
     except DLBenchError as error:
         log(f"annotator agreement is left out: {error}")
         alphas = {}
@@ -120,7 +146,7 @@ def stats(
         typer.echo(render_card(chosen.benchmark, chosen.instances, found, attempts), nl=False)
         return
     for name, value in found.items():
-        if not isinstance(value, dict):
+        if not isinstance(value, dict | list):
             typer.echo(f"{name.replace('_', ' '):<22} {'-' if value is None else value}")
     for name, counts in found.items():
         if isinstance(counts, dict):

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -44,8 +45,11 @@ def make_engine(
     timeout: float | None = None,
     memory: int | None = None,
     confirm: Confirm = Confirm.UNUSUAL,
+    plus: Path | None = None,
 ) -> "Engine":
-    """The engine for a command; limits left out are the engine's defaults."""
+    """The engine for a command; limits left out are the engine's defaults. `plus`: the folder of a benchmark whose
+    further inputs are used."""
+    from dlbench.dataset.plus import read_plus
     from dlbench.execution import Engine, Limits, choose_sandbox, find_sandboxes
     from dlbench.execution.ray_cluster.executor import open_executor
     from dlbench.execution.sandbox import remove_leftovers
@@ -74,16 +78,16 @@ def make_engine(
     )
     if executor is not None:
         on_exit.get().callback(executor.close)
-    return Engine(sandbox, limits, executor=executor, confirm=confirm)
+    return Engine(sandbox, limits, executor=executor, confirm=confirm, plus=read_plus(plus) if plus else {})
 
 
-def make_judging_engine(options: ExecutionOptions) -> "Engine":
+def make_judging_engine(options: ExecutionOptions, plus: Path | None = None) -> "Engine":
     """The engine for a command that judges candidates. A wrong --mode is an error before anything else is done."""
     from dlbench.execution.pool import MODES
 
     if options.mode not in MODES:
         raise DLBenchError(f"there is no mode {options.mode!r}", fix=f"use one of: {', '.join(MODES)}")
-    return make_engine(options, options.timeout, options.memory, options.confirm)
+    return make_engine(options, options.timeout, options.memory, options.confirm, plus)
 
 
 def make_pool(engine: "Engine", prepared: "dict[str, Prepared]", options: ExecutionOptions) -> "Pool":

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from dlbench import __version__, dataset
-from dlbench.cli.app import BenchmarkOption, Chosen, ExecutionOptions, JsonOption, command
+from dlbench.cli.app import BenchmarkOption, Chosen, ExecutionOptions, JsonOption, JudgingOptions, command
 from dlbench.cli.engine import make_judging_engine, make_pool, prepare_projects
 from dlbench.cli.output import counted, print_json
 from dlbench.cli.report import judge_into, show_scores
@@ -26,13 +26,16 @@ def validate(
         int, typer.Option(min=0, help="Run each reference this many more times to find flaky tests.")
     ] = 0,
     shuffle: Annotated[bool, typer.Option(help="With --repeat: shuffle the tests each time.")] = False,
+    plus: Annotated[
+        bool, typer.Option("--plus", help="Also try the references on the further inputs of their instances.")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Check that references pass every test and that stubs fail every test."""
     from dlbench import validation
     from dlbench.validation.mutants import BODIES
 
-    engine = make_judging_engine(execution)
+    engine = make_judging_engine(execution, chosen.benchmark.root if plus else None)
     instances = chosen.instances
     prepared = prepare_projects(chosen.benchmark, instances)
     pool = make_pool(engine, prepared, execution)
@@ -73,18 +76,19 @@ def validate(
 def evaluate(
     samples: Annotated[Path, typer.Argument(help="JSONL with instance, sample, and answer (raw text) or code.")],
     out: Annotated[Path, typer.Option(help="Run folder for verdicts and report; an interrupted run resumes.")],
-    execution: ExecutionOptions,
+    execution: JudgingOptions,
     benchmark: BenchmarkOption = None,
 ) -> None:
     """Judge answers that already exist, from a file."""
+    from dlbench.dataset.validation import name_records
     from dlbench.runs.samples import read_samples
 
     loaded = dataset.load(benchmark)
     parsed = read_samples(samples, loaded)
-    engine = make_judging_engine(execution)
+    engine = make_judging_engine(execution, loaded.root if execution.plus else None)
     name = samples.name.removesuffix(".gz").removesuffix(".jsonl")
-    config = {"dlbench": __version__, "benchmark": str(loaded.version), "model": name}
-    open_run(out, config | {"timeout": execution.timeout, "memory": execution.memory})
+    config = {"dlbench": __version__, "benchmark": name_records(loaded), "model": name}
+    open_run(out, config | {"timeout": execution.timeout, "memory": execution.memory} | execution.describe())
     judge_into(loaded, parsed, out, engine, execution)
     keep_samples(samples, out)
     show_scores([out], out / "report.md", loaded)

@@ -55,7 +55,8 @@ def export_dataset(
         return
     if format is None or out is None:
         fix = "dlbench export --format jsonl --out DIR, or dlbench export inspect RUN --out LOG.eval"
-        raise DLBenchError("--format and --out are missing", fix=fix)
+        missing = [name for name, value in (("--format", format), ("--out", out)) if value is None]
+        raise DLBenchError(f"missing: {', '.join(missing)}", fix=fix)
     from dlbench.bridges.exports import export, list_projects
     from dlbench.bridges.exports.rows import ExportOptions, read_licences, render_short
 
@@ -68,7 +69,8 @@ def export_dataset(
     options = ExportOptions(chosen.split, licences, canary, chosen.benchmark.origin)
     with counted("reading", len(instances), every=2) as advance:
         export(benchmark, instances, format, options, out, log=log, on_row=advance)
-    typer.echo(f"{len(instances)} instances written to {out}", err=True)
+    files = sorted(path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file())
+    typer.echo(f"{len(instances)} instances written to {out}: {', '.join(files)}", err=True)
 
 
 @command("inspect", exports)

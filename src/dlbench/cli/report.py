@@ -163,6 +163,7 @@ def show_scores(
 
     runs = name_runs([read_run(folder) for folder in folders])
     data = collect_report_data(runs, benchmark, cutoffs or CUTOFFS)
+    make_folder(report.parent)
     write_whole(report, write_report(data))
     if write_more:
         write_more(data)
@@ -233,7 +234,6 @@ def report(
     if out is None:
         show_scores(runs, runs[0] / "report.md", loaded, axes, cutoffs, json)
         return
-    make_folder(out)
     pages = functools.partial(write_folder, out=out, public=public)
     show_scores(runs, out / "report.md", loaded, axes, cutoffs, json, write_more=pages)
 
@@ -248,12 +248,14 @@ class ComparedRuns:
     """Caveats of the single runs; the comparison has those about comparability."""
 
 
-def read_compared_runs(folders: Sequence[Path], chosen: Chosen) -> ComparedRuns:
+def read_compared_runs(folders: Sequence[Path], chosen: Chosen, *, plus: bool = False) -> ComparedRuns:
+    """`plus`: failing on further inputs counts as failing."""
     from dlbench.reporting import name_runs
     from dlbench.reporting.caveats import run_caveats
     from dlbench.reporting.run_names import check_comparable, copies_caveat, group_alike, hash_answers
     from dlbench.scoring import tally
     from dlbench.scoring.compare import find_common_instances
+    from dlbench.scoring.tally import apply_plus
 
     if len(folders) < 2:
         raise DLBenchError("one run cannot be compared", where=str(folders[0]), fix="pass two run folders or more")
@@ -264,7 +266,10 @@ def read_compared_runs(folders: Sequence[Path], chosen: Chosen) -> ComparedRuns:
     # the tallies of a hundred runs take a few megabytes, their verdicts more than a gigabyte: one run at a time
     for name, head in named.items():
         run = read_run(head.folder)
-        judged[name] = tally(run.verdicts, chosen.benchmark)
+        if plus and not any("plus" in verdict for verdict in run.verdicts):
+            fix = "judge its samples again with this version: `dlbench evaluate`"
+            raise DLBenchError("it was not judged on further inputs", where=str(head.folder), fix=fix)
+        judged[name] = tally(apply_plus(run.verdicts) if plus else run.verdicts, chosen.benchmark)
         answers[name] = hash_answers(run)
         warnings += run_caveats(name, run, chosen.benchmark)
     warnings += [copies_caveat(names) for names in group_alike(answers)]

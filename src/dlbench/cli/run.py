@@ -13,7 +13,7 @@ import typer
 from dlbench import __version__, dataset
 from dlbench.cli import models
 from dlbench.cli.agree import DUAL, DualAgreement, RunSetup
-from dlbench.cli.app import BenchmarkOption, Chosen, ExecutionOptions, command
+from dlbench.cli.app import BenchmarkOption, Chosen, JudgingOptions, command
 from dlbench.cli.engine import make_judging_engine, make_pool, prepare_projects
 from dlbench.cli.output import Progress, counted, log
 from dlbench.cli.report import judge_into, judging, show_scores
@@ -47,7 +47,7 @@ PromptTokensOption = Annotated[
 def run(
     *,
     chosen: Chosen,
-    execution: ExecutionOptions,
+    execution: JudgingOptions,
     model: Annotated[
         list[str] | None, typer.Option(help="{models}; or mutant: the reference with one change (repeatable).")
     ] = None,
@@ -92,6 +92,7 @@ def run(
     """Evaluate a model on the chosen instances, each answer as it arrives; print pass@1 overall and by label."""
     import dlbench.validation.mutant_model  # noqa: F401 - registers `mutant`
     from dlbench.agreement.requests import RequestOptions
+    from dlbench.dataset.validation import name_records
     from dlbench.generation import ModelOptions, generate
     from dlbench.generation.sources import Sources, make_prompt_builder
     from dlbench.generation.techniques.build import describe_shortage
@@ -118,7 +119,7 @@ def run(
         dual.check(samples)
     else:
         dual.refuse_for(technique)
-    engine = make_judging_engine(execution)
+    engine = make_judging_engine(execution, benchmark.root if execution.plus else None)
     sources = Sources(benchmark, log)
     plain = "zero-shot" if is_dual else technique
     prompts = make_prompt_builder(sources, plain, shots, seed, prompt_tokens, canary=canary, stages=predicted_stages)
@@ -138,7 +139,7 @@ def run(
         temperature, max_tokens = sampling.temperature, sampling.max_tokens or client.max_tokens
         config = {
             "dlbench": __version__,
-            "benchmark": str(benchmark.version),
+            "benchmark": name_records(benchmark),
             "model": client.name if name != "embedded" else name,
             "technique": technique,
             "shots": shots if prompts.technique.uses_examples else 0,
@@ -147,6 +148,7 @@ def run(
             "samples": samples,
             **client.describe_sampling(temperature, max_tokens),
             **sampling.describe(),
+            **execution.describe(),
             **({"repair_rounds": rounds} if rounds else {}),
             "seed": seed,
             "timeout": execution.timeout,

@@ -11,14 +11,14 @@ from typing import Annotated
 import typer
 
 from dlbench import dataset
-from dlbench.cli.app import BenchmarkOption, ExecutionOptions, command, need
+from dlbench.cli.app import BenchmarkOption, JudgingOptions, command, need
 from dlbench.cli.output import log
 from dlbench.errors import DLBenchError
 
 
 @command("serve")
 def serve(
-    execution: ExecutionOptions,
+    execution: JudgingOptions,
     benchmark: BenchmarkOption = None,
     host: Annotated[str, typer.Option(help="Address to listen on; beyond loopback only with a token.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 is a free one.")] = 8765,

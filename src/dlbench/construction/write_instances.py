@@ -65,6 +65,9 @@ def write_instances(
             prompt = review.prompt or _read_target(entry, find_tree)[1].docstring or ""
             review = Review(prompt=prompt, accepted=(accept_all,))
             labels.setdefault(entry.id, _label_alone(votes.get(entry.id), accept_all))
+            if not prompt:
+                written.left_out[entry.id] = "it has no docstring: write its prompt in `dlbench construct review`"
+                continue
         if why := _find_objection(entry, review, labels, find_tree, may_quote):
             written.left_out[entry.id] = why
         else:

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from dlbench.dataset.labels import AXES
 from dlbench.dataset.loading import Benchmark
+from dlbench.dataset.plus import read_plus
 from dlbench.dataset.records import Instance, Record
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import read_lines
@@ -37,6 +38,8 @@ def describe(benchmark: Benchmark, instances: Sequence[Instance]) -> Statistics:
         return dict(Counter(map(key, instances)).most_common())
 
     scores = [score for one in instances if (score := mutation_score(one)) is not None]
+    plus = [record for record in map(read_plus(benchmark.root).get, (one.id for one in instances)) if record]
+    measured = [record for record in plus if record.mutants]
     return {
         "version": str(benchmark.version),
         "instances": len(instances),
@@ -51,6 +54,12 @@ def describe(benchmark: Benchmark, instances: Sequence[Instance]) -> Statistics:
         "mutants_most": max(measure("mutants"), default=None),
         "mutation_score_median": _median(scores, digits=3),
         "mutation_score_least": round(min(scores), 3) if scores else None,
+        "plus": sum(bool(record.inputs) for record in plus),
+        "plus_inputs_median": _median(len(record.inputs) for record in plus if record.inputs),
+        "plus_measured": len(measured),
+        "plus_mutants": sum(record.mutants for record in measured),
+        "plus_score_by_tests": [round(record.killed / record.mutants, 3) for record in measured],
+        "plus_score": [round(record.killed_plus / record.mutants, 3) for record in measured],
         "after_2025_06": sum(instance.introduced > RECENT for instance in instances),
         "project": count(lambda one: one.project),
         **{axis: count(attrgetter(f"labels.{axis}.value")) for axis in AXES},

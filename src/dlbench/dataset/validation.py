@@ -21,6 +21,7 @@ from pydantic import Field
 from dlbench.dataset.labels import AXES
 from dlbench.dataset.leakage import is_draft
 from dlbench.dataset.loading import Benchmark, Kind, Problem, default_root, read, read_record
+from dlbench.dataset.plus import read_plus
 from dlbench.dataset.records import Instance, Record, Votes
 from dlbench.dataset.statistics import mutation_score
 from dlbench.jsonl import write_whole
@@ -91,7 +92,7 @@ def _check_rules(instance: Instance, rules: Rules) -> _Found:
 _KNOWN_FILES = (
     r"VERSION|SEAL|CANARY|ORIGIN|README\.md|rules\.toml|(solving|repairs)\.jsonl|projects/[^/]+\.toml"
     r"|(instances|unrunnable)/[^/]+/[^/]+\.toml|locks/[^/]+\.(txt|in)|splits/[^/]+\.txt"
-    r"|leaderboard/([^/]+\.json|leaderboard\.(md|html))"
+    r"|plus/[^/]+\.jsonl|leaderboard/([^/]+\.json|leaderboard\.(md|html))"
 )
 _PINNED = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*(\[[^\]]*\])?==\S+")
 
@@ -153,11 +154,15 @@ def _check_sets(benchmark: Benchmark, rules: Rules) -> Iterator[Problem]:
         if other != instance.id:
             what, where = f"asks for the same function as {other}", _where(benchmark, instance.id)
             yield Problem(Kind.DUPLICATE_TARGET, where, what, "keep one")
-    for name, keys in benchmark.splits.items():
+    lists = {f"splits/{name}.txt": keys for name, keys in benchmark.splits.items()}
+    for key in read_plus(benchmark.root):
+        where = f"plus/{key.partition('/')[0]}.jsonl"
+        lists[where] = (*lists.get(where, ()), key)
+    for where, keys in lists.items():
         for key in keys:
             if key not in benchmark.instances:
                 what, fix = f"there is no instance {key!r}", "remove or fix the line"
-                yield Problem(Kind.UNKNOWN_INSTANCE, f"splits/{name}.txt", what, fix)
+                yield Problem(Kind.UNKNOWN_INSTANCE, where, what, fix)
     total = len(benchmark.instances)
     for project, count in Counter(instance.project for instance in benchmark.instances.values()).items():
         if total >= _MIN_INSTANCES and count > rules.project_share * total:
@@ -196,7 +201,7 @@ CHANGED = (
     " then run `make seal`"
 )
 UNSEALED = "this VERSION has no seal: run `make seal`"
-_SEALED = ("projects/*.toml", "instances/*/*.toml", "locks/*.txt", "splits/*.txt")
+_SEALED = ("projects/*.toml", "instances/*/*.toml", "locks/*.txt", "splits/*.txt", "plus/*.jsonl")
 
 
 def make_seal(root: Path) -> str:
@@ -214,6 +219,13 @@ def check_seal(root: Path) -> str:
     if stored == current:
         return ""
     return CHANGED if stored.split()[:1] == current.split()[:1] else UNSEALED
+
+
+def name_records(benchmark: Benchmark) -> str:
+    """The version; if no seal vouches for the records, with a digest of them, since nobody raises VERSION."""
+    if not check_seal(benchmark.root):
+        return str(benchmark.version)
+    return f"{benchmark.version}+{make_seal(benchmark.root).split()[1][:12]}"
 
 
 def seal(root: Path) -> None:

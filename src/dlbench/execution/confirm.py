@@ -21,6 +21,7 @@ from dlbench.execution.fresh import Doubt, to_status
 from dlbench.execution.inside.remote import CALL
 from dlbench.execution.launch import describe_candidate, describe_instance
 from dlbench.execution.limits import JudgeOptions, Limits
+from dlbench.execution.plus.session import Recorder, Run
 from dlbench.execution.sandbox import open_cell
 from dlbench.execution.supervise import Observation, supervise
 from dlbench.parsing import parse, unparse
@@ -29,7 +30,6 @@ from dlbench.workspace import Prepared
 
 _PATIENCE = 5
 """Calls between processes take longer than the calls themselves."""
-Run = Callable[[socket.socket], Observation]
 Start = Callable[[Candidate, Limits, Limits], tuple[Run, Run]]
 """Prepares the process of the tests and that of the candidate, each with its limits; each run takes its end of the
 connection."""
@@ -67,8 +67,31 @@ def replay(
     return doubt
 
 
+def record_calls(
+    engine: Engine, prepared: Prepared, instance: Instance, recorder: Recorder, starts: Sequence[Start] = ()
+) -> str:
+    """Record the calls that the tests make of the reference; return why some are missing. `starts`: as for `replay`."""
+    limits = engine.limits.for_instance(instance)
+    target = engine.target(prepared, instance)
+    reference, obstacle = target.read(target.target.text), ""
+    every: list[Start] = [*starts, partial(start_fresh, engine, prepared, instance)]
+    for start in every:
+        doubt = _replay_once(engine, instance, reference, limits, start, recorder)
+        if doubt is None:
+            return ""
+        obstacle = doubt.why
+        if recorder.calls:
+            break
+    return obstacle
+
+
 def _replay_once(
-    engine: Engine, instance: Instance, candidate: Candidate, limits: Limits, start: Start
+    engine: Engine,
+    instance: Instance,
+    candidate: Candidate,
+    limits: Limits,
+    start: Start,
+    recorder: Recorder | None = None,
 ) -> Doubt | None:
     run_tests, answer_calls = start(
         candidate,
@@ -81,7 +104,7 @@ def _replay_once(
 
     def answer() -> None:
         try:
-            answer_calls(calls)
+            answer_calls(calls) if recorder is None else recorder.relay(calls, answer_calls)
         except BaseException as error:
             failures.append(error)
         finally:
@@ -101,25 +124,49 @@ def _replay_once(
         return Doubt(f"a call cannot be replayed: {refused[0]['why']}", is_failure=False)
     status, message, _ = to_status(observation, instance, engine.confinement)
     if status is Status.PASS:
-        return None
+        is_called = bool(observation.messages.of_kind("called"))
+        return None if is_called else Doubt("its tests pass without calling it", is_failure=False)
     return Doubt(f"its tests do not pass on replayed results ({status}): {message[-500:]}", is_failure=True)
+
+
+def answer_fresh(
+    engine: Engine,
+    prepared: Prepared,
+    instance: Instance,
+    candidate: Candidate,
+    limits: Limits,
+    connection: socket.socket,
+    *,
+    is_compared: bool = False,
+) -> Observation:
+    """Answer calls of the candidate in a new interpreter in its own sandbox. `is_compared`: for further inputs."""
+    job = describe_instance(prepared, instance, hides=True, shows_module=True) | describe_candidate(candidate)
+    job |= {"mode": "calls", "is_compared": is_compared}
+    return _run_fresh(engine, prepared, instance, candidate.spliced.source, limits, job, connection)
+
+
+def _run_fresh(
+    engine: Engine,
+    prepared: Prepared,
+    instance: Instance,
+    source: str,
+    limits: Limits,
+    job: dict[str, Any],
+    connection: socket.socket,
+) -> Observation:
+    with open_cell(prepared, instance.path, source, limits) as cell:
+        return supervise(engine.confinement, cell, job | {"calls": connection.fileno()}, connection=connection)
 
 
 def start_fresh(
     engine: Engine, prepared: Prepared, instance: Instance, candidate: Candidate, tests: Limits, calls: Limits
 ) -> tuple[Run, Run]:
     """Two new interpreters, each in its own sandbox."""
-
-    def run(source: str, limits: Limits, job: dict[str, Any], connection: socket.socket) -> Observation:
-        with open_cell(prepared, instance.path, source, limits) as cell:
-            job |= {"calls": connection.fileno()}
-            return supervise(engine.confinement, cell, job, connection=connection)
-
     asking = describe_instance(prepared, instance, hides=False, shows_module=True) | describe_candidate()
-    answering = describe_instance(prepared, instance, hides=True, shows_module=True) | describe_candidate(candidate)
+    source = write_placeholder(candidate.target)
     return (
-        partial(run, write_placeholder(candidate.target), tests, asking),
-        partial(run, candidate.spliced.source, calls, answering | {"mode": "calls"}),
+        partial(_run_fresh, engine, prepared, instance, source, tests, asking),
+        partial(answer_fresh, engine, prepared, instance, candidate, calls),
     )
 
 

@@ -4,6 +4,7 @@ The analysis says how the code is spliced into the module, and whether it can be
 """
 
 import ast
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from dlbench.dataset import Instance
+from dlbench.dataset.plus import PlusRecord
 from dlbench.dataset.target import Target, find_target
 from dlbench.execution.capabilities import COMPUTING, find_unusual
 from dlbench.execution.limits import Limits
@@ -36,10 +38,14 @@ class Engine:
     executor: "Executor | None" = field(default=None, compare=False, repr=False)
     """Where candidates are judged; None judges on this machine."""
     confirm: Confirm = Confirm.UNUSUAL
+    plus: Mapping[str, PlusRecord] = field(default_factory=dict, compare=False, repr=False)
+    """Further inputs for candidates that pass, by instance."""
     targets: dict[str, "TargetInModule"] = field(default_factory=dict, compare=False, repr=False)
     failed_references: dict[Path, "ReferenceProfile"] = field(default_factory=dict, compare=False, repr=False)
     replayable: dict[str, bool] = field(default_factory=dict, compare=False, repr=False)
     """Whether tests pass on replayed results of the reference, by instance and way."""
+    unavailable_inputs: dict[Path, str] = field(default_factory=dict, compare=False, repr=False)
+    """Why the further inputs of instances cannot be made here; tried once per engine, as it takes seconds."""
     profile_locks: dict[Path, Lock] = field(default_factory=dict, compare=False, repr=False)
 
     def target(self, prepared: Prepared, instance: Instance) -> "TargetInModule":

@@ -5,15 +5,19 @@ worker import it. It falls back to a fresh interpreter without Landlock to hide 
 passes only there, and after lost workers.
 """
 
+import socket
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from dlbench.dataset import Instance
-from dlbench.execution.confirm import Run, replay, write_placeholder
+from dlbench.execution.confirm import answer_fresh, record_calls, replay, write_placeholder
 from dlbench.execution.engine import Candidate, Engine
 from dlbench.execution.fresh import Doubt, ReferenceFailed, judge_with, retry_if_killed, run_fresh, to_status
 from dlbench.execution.launch import describe_candidate, describe_instance, describe_profiling, list_framework
 from dlbench.execution.limits import DEFAULT, JudgeOptions, Limits, allow_watching
+from dlbench.execution.plus import Open, Record, check_candidate
+from dlbench.execution.plus.session import Recorder, Run
 from dlbench.execution.reference_profile import (
     ReferenceProfile,
     load_profiles,
@@ -38,7 +42,42 @@ def judge(
     """Judge in fresh mode. None judges the unspliced reference."""
     run = partial(_run_fresh, engine, prepared, instance, options=options)
     find_doubt = partial(replay, engine, prepared, instance, options=options)
-    return judge_with(engine, prepared, options.narrow(instance), code, sample, run, find_doubt)
+    verdict = judge_with(engine, prepared, options.narrow(instance), code, sample, run, find_doubt)
+
+    def open_process(candidate: Candidate, seconds: float) -> Run:
+        limits = engine.limits.within(seconds)
+        return partial(answer_fresh, engine, prepared, instance, candidate, limits, is_compared=True)
+
+    record = partial(record_calls, engine, prepared, instance)
+    return _add_plus(engine, prepared, instance, code, verdict, options, open_process, record)
+
+
+def _has_inputs(engine: Engine, instance: Instance) -> bool:
+    return instance.id in engine.plus and bool(engine.plus[instance.id].inputs)
+
+
+def _add_plus(
+    engine: Engine,
+    prepared: Prepared,
+    instance: Instance,
+    code: str | None,
+    verdict: Verdict,
+    options: JudgeOptions,
+    open_process: Open,
+    record: Record,
+) -> Verdict:
+    """Try a candidate that passed all tests on further inputs, if the instance has any."""
+    is_part = len(options.tests) not in (0, len(instance.tests))
+    if code is None or not verdict.passed or not _has_inputs(engine, instance) or is_part:
+        return verdict
+    candidate = engine.target(prepared, instance).read(code)
+    for _ in range(_ATTEMPTS):
+        try:
+            found = check_candidate(engine, prepared, instance, candidate, open_process, record)
+            break
+        except WorkerLost as error:
+            found = {"plus": "not available", "plus_message": str(error)[:500]}
+    return replace(verdict, extra=verdict.extra | found)
 
 
 def _run_fresh(
@@ -88,7 +127,43 @@ class Warm:
         """None judges the unspliced reference."""
         run = partial(self._run, instance, options=options)
         find_doubt = partial(self._replay, instance, options=options)
-        return judge_with(self.engine, self.prepared, options.narrow(instance), code, sample, run, find_doubt)
+        verdict = judge_with(self.engine, self.prepared, options.narrow(instance), code, sample, run, find_doubt)
+        # the guards of a patched process end code whose pass was confirmed by replay
+        open_process = partial(self.open_process, instance, imports=bool(verdict.extra.get("confirmed")))
+        record = partial(self.record_calls, instance)
+        return _add_plus(self.engine, self.prepared, instance, code, verdict, options, open_process, record)
+
+    def open_process(self, instance: Instance, candidate: Candidate, seconds: float, *, imports: bool = False) -> Run:
+        """A process that answers calls of a candidate within a number of seconds. Raises WorkerLost, also when it
+        runs."""
+        profile, limits = self.profile(instance), self.engine.limits.within(seconds)
+        if not profile.passes or self.fresh_only_reason:
+            answer = partial(answer_fresh, self.engine, self.prepared, instance, candidate, limits)
+            return partial(answer, is_compared=True)
+        self._start()  # in this thread: a worker ends with the thread that started it
+        job = describe_candidate(candidate, profile.allowed) | {"mode": "calls", "is_compared": True}
+
+        def run(connection: socket.socket) -> Observation:
+            try:
+                return self._run_candidate(
+                    instance, candidate, profile, job, limits, imports=imports, connection=connection
+                )
+            except WorkerLost as error:
+                self._lose(error)
+                raise
+
+        return run
+
+    def record_calls(self, instance: Instance, recorder: Recorder) -> str:
+        """Record the calls that the tests make of the reference; return why some are missing."""
+        starts = [partial(self._start_replay, instance)]
+        if not self.profile(instance).passes or self.fresh_only_reason:
+            starts = []
+        try:
+            return record_calls(self.engine, self.prepared, instance, recorder, starts)
+        except WorkerLost as error:
+            self._lose(error)
+            raise
 
     def _run(self, instance: Instance, candidate: Candidate | None, *, options: JudgeOptions) -> Observation:
         profile = self.profile(instance)
@@ -114,7 +189,10 @@ class Warm:
 
     def _start_replay(self, instance: Instance, candidate: Candidate, tests: Limits, calls: Limits) -> tuple[Run, Run]:
         """Two forks of two workers. They share no sandbox: files of tests are out of the candidate's reach."""
-        if self.answerer is None or self.answerer.is_lost:
+        if self.answerer is not None and self.answerer.is_lost:
+            self.answerer.close()
+            self.answerer = None
+        if self.answerer is None:
             self.answerer = self._open_worker()
         asking = describe_instance(self.prepared, instance, hides=False, shows_module=True)
         answering = describe_instance(self.prepared, instance, hides=True, shows_module=False)
@@ -180,17 +258,19 @@ class Warm:
         limits: Limits,
         *,
         imports: bool = False,
+        connection: socket.socket | None = None,
     ) -> Observation:
         """Patch it in place, or import it where that is impossible."""
         server = self._open_in_place(instance, profile) if not imports else None
         patch = candidate.plan_patch(f"{instance.path}:candidate") if server is not None else None
         if server is not None and patch is not None:
-            observation = server.run(job | {"patch": patch}, limits, imports=False)
+            observation = server.run(job | {"patch": patch}, limits, imports=False, connection=connection)
             if not observation.messages.of_kind("not_in_place"):
                 return observation
         job |= {"source": candidate.spliced.source}
         # the importer holds the candidate; the file would show the reference
-        return self._open_imported(instance, profile, shows_module=False).run(job, limits, imports=True)
+        server = self._open_imported(instance, profile, shows_module=False)
+        return server.run(job, limits, imports=True, connection=connection)
 
     def _open_in_place(self, instance: Instance, profile: ReferenceProfile) -> Server | None:
         if instance.id in self.not_in_place:
@@ -253,8 +333,10 @@ class Warm:
         if observation.mode != "imported" or self._is_pass(observation, options.narrow(instance)):
             return True
         if instance.id not in self.passes_imported:
-            server = self._open_imported(instance, profile, shows_module=True)
-            job = describe_candidate(allowed=profile.allowed)
+            target = self.engine.target(self.prepared, instance)
+            reference = target.read(target.target.text)
+            server = self._open_imported(instance, profile, shows_module=False)
+            job = describe_candidate(reference, profile.allowed) | {"source": reference.spliced.source}
             self.passes_imported[instance.id] = self._reference_passes(server, instance, job, imports=True)
         return self.passes_imported[instance.id]
 

@@ -24,6 +24,9 @@ class Limits:
         known = instance.measures.seconds or 0.0
         return replace(self, test_seconds=max(self.test_seconds, 10 * known))
 
+    def within(self, seconds: float) -> "Limits":
+        return replace(self, test_seconds=seconds)
+
 
 def allow_watching(limits: Limits) -> Limits:
     """Allow for the slowdown of closely watched tests."""
@@ -49,7 +52,7 @@ class JudgeOptions:
         return instance.model_copy(update={"tests": self.tests}) if self.tests else instance
 
     def limit(self, limits: Limits) -> Limits:
-        return limits if self.seconds is None else replace(limits, test_seconds=self.seconds)
+        return limits if self.seconds is None else limits.within(self.seconds)
 
 
 DEFAULT = JudgeOptions()

@@ -5,6 +5,7 @@ trees are. A verdict that depends on the load of the machine is not kept.
 """
 
 import hashlib
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
@@ -27,6 +28,8 @@ from dlbench.runs.samples import Sample
 from dlbench.runs.verdict import Status, Verdict
 
 OnVerdict = Callable[[Verdict], None]
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
+_FENCED = "it contains a Markdown fence: pass is_answer=True, or `answer` instead of `code`"
 _UNREADABLE = {Status.NO_CODE, Status.SYNTAX_ERROR, Status.MISSING_TARGET}
 _MACHINE = {Status.TIMEOUT, Status.OUT_OF_MEMORY, Status.UNCONFIRMED, Status.HARNESS_ERROR}
 """Statuses that another moment may change."""
@@ -137,7 +140,8 @@ class SampleJudge:
             waiting = self._pending.pop(id(task), [])
             is_cached = task.name in self._tasks
             self._tasks.pop(task.name, None)
-            if is_cached and verdict.status not in _MACHINE:
+            is_sure = verdict.status not in _MACHINE and verdict.extra.get("plus", "passed") == "passed"
+            if is_cached and is_sure:
                 self._verdicts[task.name] = verdict
                 if len(self._verdicts) > self._cached:
                     self._verdicts.popitem(last=False)
@@ -173,6 +177,8 @@ class _Pending:
     def resolve(self, verdict: Verdict) -> None:
         verdict = replace(verdict, sample=self.sample.sample, answer_sha256=self.sample.sha256)
         verdict = annotate_extraction(verdict, self.found)
+        if verdict.status is Status.SYNTAX_ERROR and self.sample.is_code and _FENCE.search(self.sample.text):
+            verdict = replace(verdict, message=f"{verdict.message}; {_FENCED}")
         try:
             self.keep(verdict)
         except BaseException as error:

@@ -45,6 +45,8 @@ class RateLimiter:
         self._slots = asyncio.Semaphore(self.concurrency)
         self._stop = asyncio.Event()
         self._last_log = -_LOG_INTERVAL
+        self.in_flight = 0
+        """Requests that were sent and are not answered."""
 
     def stop(self) -> None:
         """Send nothing more and end all waits; requests in flight may still be answered."""
@@ -106,12 +108,15 @@ class RateLimiter:
             if self.request_log is not None:
                 self.request_log.write(self.model, request, attempt)
             characters = count_characters(request.messages)
+            self.in_flight += 1
             try:
                 answer = await self.model.answer(request)
             except TransientError as problem:
                 if problem.fallback_answer is not None:  # charged, whatever the next attempt returns
                     self.budget.add(problem.fallback_answer, characters)
                 raise
+            finally:
+                self.in_flight -= 1
             self.budget.add(answer, characters)
             return answer
 

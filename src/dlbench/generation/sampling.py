@@ -101,9 +101,12 @@ class _Generation:
                     failure = failure or event
                 else:
                     on_sample(event)
-        except BaseException:
+        except BaseException as error:
             with suppress(RuntimeError):  # the loop has already ended
                 self._loop.call_soon_threadsafe(self.limiter.stop)
+            if waiting := self.limiter.in_flight:
+                again = "a second Ctrl-C" if isinstance(error, KeyboardInterrupt) else "Ctrl-C"
+                self.limiter.log(f"stopping after the {waiting} request(s) in flight; {again} drops them")
             thread.join()
             raise
         thread.join()

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
+from statistics import median
 
 from dlbench.dataset import AXES, Benchmark, Instance
 from dlbench.dataset.statistics import Attempt, Statistics, mutation_score, summarise
@@ -29,8 +30,9 @@ def render_card(
             ["mutation score", figures["mutation_score_median"]],
         ]),
         f"{figures['loc_over_20']} references have more than 20 lines of code. {_describe_mutants(figures)}",
+        *_describe_plus(figures),
     ]  # fmt: skip
-    parts += [f"### By {name}\n\n" + _count(name, figures[name]) for name in (*AXES, "framework", "year", "license")]
+    parts += [f"### By {name}\n\n" + _count(name, figures[name]) for name in (*AXES, "framework", "license")]
     parts += ["### Projects\n\n" + _list_projects(benchmark, figures["project"])]
     parts += [
         "### Agreement of the annotators\n\n" + _table(["axis", "Krippendorff's alpha"], figures["alpha"].items())
@@ -46,12 +48,18 @@ def find_distributions(instances: Sequence[Instance], figures: Statistics) -> di
     found["lines of code"] = _bin(instances, lambda one: one.measures.loc, LOC_BINS)
     found["tests"] = _bin(instances, lambda one: len(one.tests), TEST_BINS)
     found["mutation score"] = _bin(instances, mutation_score, SCORE_BINS)
+    if figures["plus_score"]:
+        for name, key in (("by tests alone", "plus_score_by_tests"), ("with further inputs", "plus_score")):
+            found[f"mutation score {name}"] = _bin_values(figures[key], SCORE_BINS)
     return found
 
 
 def _bin(instances: Sequence[Instance], measure: Callable[[Instance], float | None], bins: Bins) -> dict[str, int]:
     """Bins include their lower end and exclude their upper one."""
-    values = [value for one in instances if (value := measure(one)) is not None]
+    return _bin_values([value for one in instances if (value := measure(one)) is not None], bins)
+
+
+def _bin_values(values: Sequence[float], bins: Bins) -> dict[str, int]:
     return {
         f"{low:g} or more" if high == math.inf else f"{low:g} to {high:g}": sum(low <= value < high for value in values)
         for low, high in pairwise(bins)
@@ -63,6 +71,22 @@ def _describe_mutants(figures: Statistics) -> str:
         return "The mutation score was not measured."
     least, most = figures["mutation_score_least"], figures["mutants_most"]
     return f"Mutation scores use at most {most} mutants of the reference; the lowest is {least}."
+
+
+def _describe_plus(figures: Statistics) -> list[str]:
+    if not figures["plus"]:
+        return []
+    lines = [f"{figures['plus']} instances have further inputs, {figures['plus_inputs_median']:g} at the median."]
+    if figures["plus_score"]:
+        by_tests, both = (sorted(figures[key]) for key in ("plus_score_by_tests", "plus_score"))
+        tenth = len(both) // 10
+        count, mutants = figures["plus_measured"], figures["plus_mutants"]
+        lines += [
+            f"On {count} instances, {mutants:,} mutants were judged with and without them.",
+            f"The median mutation score is {median(by_tests):.2f} by the tests alone and {median(both):.2f}",
+            f"with further inputs, the 10th percentile {by_tests[tenth]:.2f} and {both[tenth]:.2f}.",
+        ]
+    return [" ".join(lines)]
 
 
 def _render_solving(attempts: Sequence[Attempt], instances: Sequence[Instance]) -> str:

@@ -38,6 +38,9 @@ class Statistic:
     def cell(self, subject: Subject) -> str:
         return self.format(self.compute(subject))
 
+    def is_shown(self, subjects: Iterable[Subject]) -> bool:
+        return not self.is_optional or any(self.cell(subject) != "n/a" for subject in subjects)
+
     def export(self, subject: Subject) -> dict[str, object]:
         value = self.compute(subject)
         values = (value.low, value.high, value.kind) if isinstance(value, Interval) else (value,)
@@ -55,6 +58,8 @@ add("interval", Statistic(_INTERVAL, lambda one: one.score.interval, span, ("low
 _CLUSTERED = "projects resampled"
 _ENDS = ("clustered_low", "clustered_high")
 add("clustered", Statistic(f"  {_CLUSTERED}", lambda one: one.score.clustered, span, _ENDS, _CLUSTERED))
+_PLUS = "pass@1+"
+add("plus", Statistic(_PLUS, lambda one: one.score.plus, percent, ("pass_at_1_plus",), _PLUS, is_optional=True))
 _RATE = "tests passed"
 add("rate", Statistic(f"{_RATE}, on average", lambda one: one.score.passing_rate, percent, ("tests_passed",), _RATE))
 add("rate_interval", Statistic(_INTERVAL, lambda one: one.summary.rate_interval, span))
@@ -92,7 +97,6 @@ def tabulate_statistics(subjects: Mapping[str, Subject], names: Iterable[str] | 
     rows = []
     for name in STATISTICS if names is None else names:
         one = STATISTICS[name]
-        cells = [one.cell(subject) for subject in subjects.values()]
-        if one.heading and not (one.is_optional and set(cells) == {"n/a"}):
-            rows.append([one.heading, *cells])
+        if one.heading and one.is_shown(subjects.values()):
+            rows.append([one.heading, *(one.cell(subject) for subject in subjects.values())])
     return ["", *subjects], rows

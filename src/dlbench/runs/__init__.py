@@ -41,6 +41,10 @@ def open_run(folder: Path, config: Mapping[str, Any]) -> None:
             differing = [key for key in differing if key != "samples" or not is_longer]
             what = "; ".join(_describe_difference(key, started.get(key), config.get(key)) for key in differing)
             fix = "resume with the same settings, or choose a new --out"
+            if differing == ["samples"]:
+                fix = f"pass --samples {started.get('samples')}, or choose a new --out"
+            if "benchmark" in differing:
+                fix = "choose a new --out: answers and verdicts of this run belong to other records"
             raise DLBenchError(what, where=str(folder), fix=fix)
         return
     if (folder / VERDICTS).is_file():

@@ -34,6 +34,7 @@ class Reward(StrEnum):
     """What a verdict is worth in training: docs/judge.md."""
 
     PASS = "pass"  # 1 if every test passed, else 0
+    PLUS = "plus"  # 1 if it also holds on further inputs, where the instance has any
     FRACTION = "fraction"  # the share of tests that passed
     GRADED = "graded"  # the same, with each test weighed by the mutants that it kills
 
@@ -85,6 +86,8 @@ class Verdict:
             return None
         if self.status is Status.TAMPERED:
             return PENALTY
+        if kind == Reward.PLUS:
+            return float(self.passed and self.extra.get("plus") != "failed")
         if kind == Reward.PASS or self.passed:
             return float(self.passed)
         if "fail_fast" in self.extra:

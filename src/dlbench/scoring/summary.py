@@ -44,6 +44,8 @@ class Score:
     pass_at_interval: dict[int, Interval] = field(default_factory=dict)
     """Of each pass@k, with the same resamples as pass@1; n/a where pass@k is NaN."""
     harness_errors: int = 0
+    plus: float = math.nan
+    """pass@1 where failing on further inputs counts as failing; NaN for a run that was not judged on them."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,7 @@ def summarise_all(
 
 
 def _make_figures(runs: Sequence[Sequence[Tally]], ks: Sequence[int]) -> Floats:
-    """By run, figure (samples, harness errors, share of tests passed, then each pass@k) and instance."""
+    """By run, figure (samples, harness errors, share of tests passed, each pass@k, pass@1+) and instance."""
     figures = [
         [
             [one.samples for one in tallies],
@@ -114,6 +116,7 @@ def _make_figures(runs: Sequence[Sequence[Tally]], ks: Sequence[int]) -> Floats:
             [one.rate for one in tallies],
             [one.share for one in tallies],
             *([pass_at_k(one.samples, one.passed, k) for one in tallies] for k in ks[1:]),
+            [one.passed_plus / one.samples for one in tallies],
         ]
         for tallies in runs
     ]
@@ -125,11 +128,11 @@ def _score(axis: str, label: str, figures: Floats, clusters: Clusters, ks: Seque
     runs, _, size = figures.shape
     totals = figures.sum(axis=2).tolist()
     means = [[total / size if size else math.nan for total in each[2:]] for each in totals]
-    passing = figures[:, 3:].reshape(runs * len(ks), size)
-    bounds = iter(intervals.find_intervals(passing, [share for each in means for share in each[1:]]))
+    passing = figures[:, 3:-1].reshape(runs * len(ks), size)
+    bounds = iter(intervals.find_intervals(passing, [share for each in means for share in each[1:-1]]))
     clustered = intervals.find_clustered(figures[:, 3], clusters)
     scores = []
-    for run, (each, (rate, *shares)) in enumerate(zip(totals, means, strict=True)):
+    for run, (each, (rate, *shares, plus)) in enumerate(zip(totals, means, strict=True)):
         bounded = {k: next(bounds) for k in ks}
         scores.append(
             Score(
@@ -138,6 +141,7 @@ def _score(axis: str, label: str, figures: Floats, clusters: Clusters, ks: Seque
                 instances=size,
                 samples=int(each[0]),
                 pass_at_1=shares[0],
+                plus=plus,
                 passing_rate=rate,
                 interval=bounded[1],
                 clustered=clustered[run],

@@ -52,6 +52,8 @@ class Tally:
     rate: float
     """Mean over samples of the share of tests passed."""
     harness_errors: int = 0
+    passed_plus: float = math.nan
+    """How many passed and did not fail on further inputs; NaN if the run was not judged on any."""
 
     @property
     def share(self) -> float:
@@ -67,7 +69,9 @@ class Tally:
 def tally(records: Iterable[dict[str, Any]], benchmark: Benchmark) -> dict[str, Tally]:
     """By instance, in the order of their first record. An instance that the benchmark does not have is an error."""
     found = {}
-    for instance, known in group_by(records, itemgetter("instance")).items():
+    every = list(records)
+    has_plus = any("plus" in record for record in every)
+    for instance, known in group_by(every, itemgetter("instance")).items():
         find_known(instance, benchmark.instances, "instance")
         statuses = [record["status"] for record in known]
         found[instance] = Tally(
@@ -76,8 +80,22 @@ def tally(records: Iterable[dict[str, Any]], benchmark: Benchmark) -> dict[str, 
             passed=statuses.count("pass"),
             rate=mean(map(_share_passed, known)),
             harness_errors=statuses.count(HARNESS_ERROR),
+            passed_plus=sum(map(passes_plus, known)) if has_plus else math.nan,
         )
     return found
+
+
+def passes_plus(record: dict[str, Any]) -> bool:
+    """Whether it passed all tests and did not fail on further inputs; an instance may have none."""
+    return record["status"] == "pass" and record.get("plus") != "failed"
+
+
+def apply_plus(records: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The records, with a failure on further inputs as a failure."""
+    return [
+        record | {"status": "fail"} if record["status"] == "pass" and not passes_plus(record) else record
+        for record in records
+    ]
 
 
 def _share_passed(record: dict[str, Any]) -> float:

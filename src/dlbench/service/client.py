@@ -10,13 +10,17 @@ from itertools import islice
 from typing import Any
 
 import requests
+import urllib3
 
 from dlbench.errors import DLBenchError
 
 log = logging.getLogger("dlbench.service")
 _TRANSIENT = {429, 502, 503, 504}
 _BROKEN = (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError)
+_UNREACHED = (urllib3.exceptions.NewConnectionError, urllib3.exceptions.ConnectTimeoutError)
 _LONGEST_PAUSE = 30.0
+_FIRST_PATIENCE = 30.0
+"""Until the first connection: the address may be wrong."""
 
 Record = dict[str, Any]
 
@@ -27,11 +31,12 @@ class JudgeClient:
         judge = JudgeClient("http://127.0.0.1:8765", token)
         print(judge.judge("albucore/albucore.arithmetic.add", code)["rewards"]["pass"])
 
-    `token`: or DLBENCH_TOKEN. `patience`: seconds without any verdict after which it gives up.
+    `token`: or DLBENCH_TOKEN. `patience`: seconds without any verdict after which it gives up; at most 30 if it never
+    reached the service.
     """
 
     def __init__(self, url: str, token: str | None = None, *, patience: float = 900.0) -> None:
-        self._url, self._patience = url.rstrip("/"), patience
+        self._url, self._patience, self._is_reached = url.rstrip("/"), patience, False
         self._session = requests.Session()
         self._session.headers["Authorization"] = f"Bearer {token or os.environ.get('DLBENCH_TOKEN', '')}"
 
@@ -56,6 +61,7 @@ class JudgeClient:
             try:
                 body, waits = list(left.values()), (10, self._patience)
                 with self._session.post(f"{self._url}/v1/judge", json=body, stream=True, timeout=waits) as reply:
+                    self._is_reached = True
                     asked = reply.headers.get("Retry-After", "")
                     pause = float(asked) if asked.isdecimal() else 0.0
                     for record in _read_records(reply):
@@ -65,13 +71,19 @@ class JudgeClient:
                             yield record
                             last, failures = time.monotonic(), 0
             except _BROKEN as error:
-                problem = DLBenchError(f"no connection: {error}")
+                reason = getattr(error.args[0] if error.args else None, "reason", None)
+                self._is_reached |= not isinstance(reason, _UNREACHED)
+                problem = DLBenchError(f"no connection: {str(reason or error).rpartition(': ')[2]}")
             if left:
-                if time.monotonic() - last > self._patience:
+                patience = self._patience if self._is_reached else min(self._patience, _FIRST_PATIENCE)
+                if (waited := time.monotonic() - last) > patience:
                     fix = "check that the service runs and has enough workers"
-                    raise DLBenchError(f"gave up after {self._patience:g} s: {problem.what}", where=self._url, fix=fix)
+                    if not self._is_reached:
+                        fix = "check the address, and that `dlbench serve` runs"
+                    raise DLBenchError(f"gave up after {patience:g} s: {problem.what}", where=self._url, fix=fix)
                 failures += 1
                 pause = pause or min(_LONGEST_PAUSE, 0.25 * 2**failures) * random.uniform(0.5, 1.0)
+                pause = min(pause, patience - waited + 0.1)
                 log.warning("%s: %s; next attempt in %.1f s", self._url, problem.what, pause)
                 time.sleep(pause)
 

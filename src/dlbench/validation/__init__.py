@@ -161,8 +161,11 @@ def _find_differing(one: Verdict, other: Verdict) -> list[str]:
 
 def _compare(task: Task, warm: Verdict, fresh: Verdict) -> Trial:
     differing = _find_differing(warm, fresh)
-    holds = warm.status is fresh.status and not differing
+    plus = [verdict.extra.get("plus") for verdict in (warm, fresh)]
+    holds = warm.status is fresh.status and not differing and plus[0] == plus[1]
     detail = f"{warm.mode}: {warm.status}, fresh: {fresh.status}"
+    if plus[0] != plus[1]:
+        detail += f"; further inputs: {plus[0]} and {plus[1]}"
     if differing:
         first = differing[0]
         detail += f"; {first}: {warm.tests[first]} and {fresh.tests[first]}"
@@ -188,5 +191,8 @@ def _check(task: Task, verdict: Verdict) -> Trial:
         detail = f"{len(passing)} test(s) do not fail on it, first {passing[0]}" if passing else str(verdict.status)
     else:
         failing = [test for test, outcome in verdict.tests.items() if outcome is not Outcome.PASSED]
+        plus = verdict.extra.get("plus", "passed")
         holds, detail = verdict.passed, f"{verdict.status}: {', '.join(failing[:5])}: {verdict.message[-300:]}"
+        if holds and plus != "passed":
+            holds, detail = False, f"further inputs: {plus}: {verdict.extra['plus_message']}"
     return Trial(task.instance.id, task.name, holds, "" if holds else detail, verdict)

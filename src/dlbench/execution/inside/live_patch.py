@@ -27,9 +27,9 @@ class NotInPlace(Exception):
 
 
 class Override:
-    """An importer that replaces the content of one file."""
+    """An importer that reads one file with the body of a function replaced by the placeholder's."""
 
-    def __init__(self, path: str, text: str, *, masked: tuple[int, str] | None = None) -> None:
+    def __init__(self, path: str, text: str, masked: tuple[int, str]) -> None:
         self.path, self.text, self.masked = path, text, masked
 
     def find_spec(
@@ -53,13 +53,23 @@ class _Loader(importlib.machinery.SourceFileLoader):
         if self.override is None:
             return super().get_code(fullname)
         override, self.override = self.override, None
-        tree: Any = strip_body(override.text, *override.masked) if override.masked is not None else override.text
-        return compile(tree, override.path, "exec", dont_inherit=True)
+        return compile(strip_body(override.text, *override.masked), override.path, "exec", dont_inherit=True)
 
 
 def override_source(path: str, source: str) -> None:
-    """Make the import of a file, and tracebacks, take another source."""
-    sys.meta_path.insert(0, Override(path, source))
+    """Make every import of a file, and tracebacks, take another source.
+
+    Not by an importer: a project may execute its modules again, with loaders of its own choice.
+    """
+    kind: Any = importlib.machinery.SourceFileLoader
+    original = kind.get_code
+
+    def get_code(self: importlib.machinery.SourceFileLoader, fullname: str) -> types.CodeType | None:
+        if self.path == path:
+            return compile(source, path, "exec", dont_inherit=True)
+        return original(self, fullname)  # type: ignore[no-any-return]
+
+    kind.get_code = get_code
     linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
 
 

@@ -33,6 +33,8 @@ class Table:
         """`is_trusted`: whether names of a module may be looked up; None trusts the other side. `is_private`: whether
         only this side knows a class or function."""
         self.is_trusted, self.is_private = is_trusted, is_private
+        self.is_compared = False
+        """Whether the other side only compares what it gets: parts that cannot be sent are named instead."""
         self.handles: list[Any] = []
         """Functions of this side that the other side may call, and classes that it may name."""
         self.named: list[Any] = []

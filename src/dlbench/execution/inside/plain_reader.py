@@ -113,6 +113,16 @@ class Reader(Table):
         numpy = sys.modules.get("numpy")
         made: Any
         match content:
+            case ["transposed", list(inner)] if self.is_trusted is None:  # the same values in another order of memory
+                made = self._create(inner)
+                if numpy is not None and type(made) is numpy.ndarray:
+                    self.numbers.pop(id(self.objects.pop()))
+                    made = numpy.asfortranarray(made)
+                    self._add(made)
+                elif is_tensor(made):
+                    axes = range(made.ndim)[::-1]
+                    made.data = made.data.permute(*axes).contiguous().permute(*axes)
+                return made
             case ["list" | "set" | "deque" as name, _]:
                 made = LISTS[name]()
             case ["dict", str(name), _, _]:
@@ -212,10 +222,13 @@ class Reader(Table):
                 else:
                     value.bit_generator.state = found
             case ["object", _, items, list(state)]:
-                if isinstance(value, dict):
-                    self._fill(value, items)
-                elif isinstance(value, list):
-                    value[:] = self._decode_all(items)
+                match items:
+                    case ["pairs", list(pairs)] if isinstance(value, dict):
+                        self._fill(value, pairs)
+                    case ["items", list(parts)] if isinstance(value, list):
+                        value[:] = self._decode_all(parts)
+                    case _ if items is not None or isinstance(value, dict | list):
+                        raise Unreplayable("items of another form")
                 _set_attributes(value, self._check_attributes(value, self._decode_pairs(state)))
             case _:
                 raise Unreplayable(f"a change of {type(value).__name__}")

@@ -93,18 +93,18 @@ class Writer(Table):
         base = find_base(kind)
         if base not in BASES or is_foreign(kind):
             return self._encode_opaque(value)
-        items = (
-            self._encode_pairs(value)
-            if base is dict
-            else self._encode_all(list.__iter__(value))
-            if base is list
-            else None
-        )
+        items = None
+        if base is dict:
+            items = ["pairs", self._encode_pairs(value)]
+        elif base is list:
+            items = ["items", self._encode_all(list.__iter__(value))]
         return ["object", self._name(kind), items, self._encode_pairs(attributes(value))]
 
     def _encode_opaque(self, value: Any) -> Node:  # noqa: ANN401
         """An object whose state only C code knows. The tests' process may send it, and get it back unchanged."""
         kind = type(value)
+        if self.is_compared:
+            return ["unsendable", f"{kind.__module__}.{kind.__qualname__}"]
         if self.is_trusted is None and not self.is_marking:
             raise Unreplayable(f"a new or changed object of {kind.__module__}.{kind.__qualname__}")
         try:

@@ -161,16 +161,16 @@ def make_hand_out(send: Send) -> Callable[[str], None]:
     return hand_out
 
 
-def seed_everything() -> None:
-    random.seed(0)
+def seed_everything(seed: int = 0) -> None:
+    random.seed(seed)
     modules: dict[str, Any] = sys.modules
     if "numpy" in modules:
-        modules["numpy"].random.seed(0)
+        modules["numpy"].random.seed(seed)
     if "torch" in modules and hasattr(modules["torch"], "default_generator"):
         # torch.manual_seed imports torch's compiler first, which takes longer than most tests
-        modules["torch"].default_generator.manual_seed(0)
+        modules["torch"].default_generator.manual_seed(seed)
     if "tensorflow" in modules and hasattr(modules["tensorflow"], "random"):
-        modules["tensorflow"].random.set_seed(0)
+        modules["tensorflow"].random.set_seed(seed)
 
 
 def pytest_arguments(job: Job) -> list[str]:

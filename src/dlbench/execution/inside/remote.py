@@ -20,11 +20,12 @@ from types import CodeType
 from typing import Any
 
 from . import privileges
-from .audit import recognise
+from .audit import IsCandidateCode, recognise
 from .channel import Job, Send
 from .live_patch import find_functions, override_source
 from .plain_data import Codec
 from .plain_values import Unreplayable
+from .pytest_runner import seed_everything
 
 CALL = "__dlbench_call__"
 """The builtin that the placeholder calls."""
@@ -36,10 +37,16 @@ _KEPT_OUTPUTS = 512
 class Peer:
     """One end of the connection. Messages go in turn; while one side waits for an answer, the other may call back."""
 
-    def __init__(self, descriptor: int, codec: Codec, give_up: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self,
+        descriptor: int,
+        codec: Codec,
+        give_up: Callable[[str], None] | None = None,
+        most_bytes: int = _MOST_BYTES,
+    ) -> None:
         """`give_up`: ends this process when an answer is missing or cannot be read. It must not become an exception of
         the call, which a test may expect."""
-        self.descriptor, self.codec, self.give_up = descriptor, codec, give_up
+        self.descriptor, self.codec, self.give_up, self.most_bytes = descriptor, codec, give_up, most_bytes
         self.lock = threading.RLock()
         self.outputs: dict[int, tuple[Any, list[Any]]] = {}
         self.count = 0
@@ -90,14 +97,16 @@ class Peer:
 
     def receive(self) -> tuple[str, Any]:
         head_size, size = _SIZES.unpack(self._read(_SIZES.size))
-        if head_size + size > _MOST_BYTES:
-            raise Unreplayable("more than 1 GiB of data in one call")
+        if head_size + size > self.most_bytes:
+            raise Unreplayable(f"more than {self.most_bytes >> 20} MiB of data in one call")
         kind, node, changed, sizes = json.loads(self._read(head_size))
+        if sum(sizes) != size or any(one < 0 for one in sizes):
+            raise Unreplayable("bytes of another length than announced")
         blobs = [self._read(one) for one in sizes]
         if kind == "call":
             self.codec.reset()
         if kind == "unreplayable":
-            raise Unreplayable(str(node))
+            raise Unreplayable(str(node)[:500])
         return kind, self.codec.read(node, changed, blobs)
 
     def _read(self, size: int) -> bytes:
@@ -154,17 +163,26 @@ class Peer:
             return Remote.apply(*inputs)
 
 
-def install_placeholder_call(descriptor: int, job: Job, give_up: Callable[[str], None]) -> None:
-    """Connect the placeholder with the candidate's process. `give_up` reports why a call cannot be replayed, and ends
-    this process."""
+def install_placeholder_call(descriptor: int, job: Job, send: Send) -> None:
+    """Connect the placeholder with the candidate's process. Reports its first call, and why a call cannot be replayed,
+    which ends this process."""
+
+    def give_up(why: str) -> None:
+        send("unreplayable", why=why)
+        os._exit(0)
+
     codec = Codec(is_trusted=_make_project_test(job))
     peer = Peer(descriptor, codec, give_up)
     codec.link = peer.link
     sent = ""
+    is_called = False
 
     def call(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:  # noqa: ANN401
-        nonlocal sent
+        nonlocal sent, is_called
         with peer.lock:
+            if not is_called:
+                is_called = True
+                send("called")
             codec.reset()
             state = _get_state()
             # a generator that the test did not touch goes on in the candidate's process
@@ -196,8 +214,11 @@ def _is_answer(answer: Any) -> bool:  # noqa: ANN401
     return False
 
 
-def serve_calls(send: Send, job: Job) -> None:
-    """Import the candidate's module and answer calls until the tests' process ends."""
+def serve_calls(send: Send, job: Job, is_candidate: IsCandidateCode | None = None) -> None:
+    """Import the candidate's module and answer calls until the other process ends.
+
+    `is_candidate`: recognises a candidate that was patched in.
+    """
     path = os.path.join(job["tree"], job["path"])
     if job["source"] is not None:
         override_source(path, job["source"])
@@ -207,7 +228,7 @@ def serve_calls(send: Send, job: Job) -> None:
     ruleset = privileges.build_ruleset([os.path.join(job["tree"], name) for name in job["blinded"]], job["readable"])
     if ruleset is not None:
         privileges.enforce(ruleset)
-    is_candidate, _ = recognise(path, [(first, last) for first, last in job["ranges"]])
+    is_candidate = is_candidate or recognise(path, [(first, last) for first, last in job["ranges"]])[0]
     send("started")
 
     def is_private(thing: Any) -> bool:  # noqa: ANN401
@@ -220,6 +241,7 @@ def serve_calls(send: Send, job: Job) -> None:
     codec = Codec(is_trusted=None, is_private=is_private)
     peer = Peer(job["calls"], codec)
     codec.note_output = peer.note_output
+    codec.is_compared = job.get("is_compared", False)
     obstacle = ""
     try:
         importlib.import_module(job["module"])
@@ -244,16 +266,22 @@ def serve_calls(send: Send, job: Job) -> None:
 
 
 def _answer(function: Callable[..., Any], arguments: Any, keywords: Any, state: Any) -> Any:  # noqa: ANN401
-    """What the function returned or raised, whether it drew random numbers, and the warnings that it issued."""
-    if state is not None:
+    """What the function returned or raised, whether it drew random numbers, and the warnings that it issued.
+
+    `state`: of the random generators, or a seed, after which neither that nor warnings matter."""
+    if isinstance(state, int):
+        seed_everything(state)
+    elif state is not None:
         _set_state(state)
-    before = repr(_get_state())
+    before = "" if isinstance(state, int) else repr(_get_state())
     with warnings.catch_warnings(record=True) as issued:
         warnings.simplefilter("always")
         try:
             kind, value = "returned", function(*arguments, **keywords)
         except Exception as error:
             kind, value = "raised", error
+    if isinstance(state, int):
+        return kind, value, False, []
     return kind, value, repr(_get_state()) != before, [(one.category, str(one.message)) for one in issued]
 
 

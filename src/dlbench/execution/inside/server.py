@@ -174,7 +174,7 @@ def hide_target(job: Job, called: Called) -> Override:
         text = file.read()
     if job["module"] in sys.modules:
         install_placeholder(job["module"], job["qualname"], path, text, job["line"], called)
-    override = Override(path, text, masked=(job["line"], job["qualname"].rpartition(".")[2]))
+    override = Override(path, text, (job["line"], job["qualname"].rpartition(".")[2]))
     sys.meta_path.insert(0, override)
     return override
 
@@ -218,8 +218,11 @@ def serve_in_place(control: socket.socket, job: Job, called: Called) -> None:
         target = open_target(control, job, override)
 
         def judge(child: Child) -> None:
-            session.items = order_tests(session.items, child.job["tests"])
+            if child.job["mode"] != "calls":
+                session.items = order_tests(session.items, child.job["tests"])
             target.take_in(child)
+            if child.job["mode"] == "calls":
+                serve_calls(child.send, child.job, child.is_candidate)
             child.send("collected", tests=[item.nodeid for item in session.items], errors=[])
             if child.job["watch"]:
                 hand_out = make_hand_out(child.send)

@@ -15,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, cast
 
 from dlbench import __version__
+from dlbench.dataset.plus import PlusRecord
 from dlbench.errors import DLBenchError
 from dlbench.execution.engine import Engine
 from dlbench.execution.judge import Warm
@@ -58,14 +59,19 @@ def make_key() -> str:
 
 class WorkerActor:
     def open(
-        self, sandbox: str, limits: Limits, policy: CachePolicy[Warm], confirm: Confirm = Confirm.UNUSUAL
+        self,
+        sandbox: str,
+        limits: Limits,
+        policy: CachePolicy[Warm],
+        confirm: Confirm = Confirm.UNUSUAL,
+        plus: Mapping[str, PlusRecord] | None = None,
     ) -> Reply:
         """The value is the key of the engine."""
         # Ray blocks SIGINT in its processes; the tests of a candidate would inherit that
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         try:
             remove_leftovers()
-            engine = Engine(choose_sandbox(sandbox), limits, confirm=confirm)
+            engine = Engine(choose_sandbox(sandbox), limits, confirm=confirm, plus=plus or {})
         except DLBenchError as error:
             return Reply(make_key(), str(error))
         self.prepared: dict[str, Prepared] = {}
@@ -197,7 +203,8 @@ class RemoteWorkerCache(Generic[Held]):
         resources = {"num_cpus": 1, "memory": self.engine.limits.memory_mb << 20, "scheduling_strategy": "SPREAD"}
         self._actor = ray.remote(WorkerActor).options(**resources).remote()
         policy = self.executor.divide(self.engine, self.policy)
-        opening = self._actor.open.remote(self.executor.sandbox, self.engine.limits, policy, self.engine.confirm)
+        engine = self.engine
+        opening = self._actor.open.remote(self.executor.sandbox, engine.limits, policy, engine.confirm, engine.plus)
         reply = self._wait(opening, partial(self.executor.check_patience, time.monotonic()))
         self.node = reply.node
         self.executor.check_actor(reply)

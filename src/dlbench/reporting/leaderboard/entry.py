@@ -16,6 +16,7 @@ from pydantic import Field, StringConstraints, ValidationError, field_validator
 
 from dlbench.dataset import Benchmark, Instance, Selection, select
 from dlbench.dataset.records import Record, Sha256
+from dlbench.dataset.validation import name_records
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import write_whole
 from dlbench.registry import find_known
@@ -224,7 +225,7 @@ def make_entry(
     settings["samples"] = max(Counter(one.instance for one in claims).values())
     try:
         return Entry(
-            benchmark=str(run.config.get("benchmark", benchmark.version)),
+            benchmark=str(benchmark.version),
             dataset_sha256=hash_dataset(instances, benchmark),
             split=split,
             dlbench=str(run.config.get("dlbench", "unknown")),
@@ -289,12 +290,13 @@ def _find_settings(run: Run, stated: Mapping[str, Setting]) -> dict[str, Setting
 
 
 def _check_run(run: Run, benchmark: Benchmark) -> None:
-    version = str(run.config.get("benchmark", benchmark.version))
+    here = name_records(benchmark)
+    version = str(run.config.get("benchmark", here))
     faults = [record["instance"] for record in run.verdicts if record["status"] == HARNESS_ERROR]
     unhashed = next((record["instance"] for record in run.verdicts if not record["answer_sha256"]), None)
     again = "judge its samples again with `dlbench evaluate`"
-    if version != str(benchmark.version):
-        what, fix = f"the run is on version {version}, this is {benchmark.version}", f"{again}, on this version"
+    if version not in (here, str(benchmark.version)):
+        what, fix = f"the run is on version {version}, this is {here}", f"{again}, on this version"
     elif faults:
         what = f"{len(faults)} verdicts are harness errors, the first on {faults[0]}"
         fix = "run the command of the run again to retry them"

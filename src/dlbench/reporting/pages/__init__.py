@@ -212,7 +212,8 @@ def bundle_verdicts(instance: Instance, runs: Sequence[Judged], *, public: bool)
                 "memory": record["memory_mb"],
             }
             is_ours = record["status"] in _OUR_MESSAGES
-            if message := name_errors(record["message"]) if public and not is_ours else record["message"]:
+            message = record["message"] or str(record.get("plus_message", ""))
+            if message := name_errors(message) if public and not is_ours else message:
                 row["message"] = index_of(message)
             if isinstance(errors, dict):
                 row["errors"] = {

@@ -58,7 +58,7 @@ def all_breakdowns(data: ReportData) -> list[Block]:
 def ranking(data: ReportData) -> list[Block]:
     """A column for each statistic with a page heading: pass@1 and its interval first, counts last."""
     top = find_top(each.overall.interval.high for each in data.summaries.values())
-    shown = {name: one for name, one in STATISTICS.items() if one.page}
+    shown = {name: one for name, one in STATISTICS.items() if one.page and one.is_shown(data.subjects.values())}
     main, counts = ("pass_at_1", "interval"), ("instances", "samples")
     names = [*main, *(name for name in shown if name not in main + counts), *counts]
     kinds = {name: "number" if name in main else "number minor" for name in names}
@@ -146,7 +146,7 @@ def several_samples(data: ReportData) -> list[Block]:
     if data.repeats:
         blocks += [Text("Run-to-run variance", "heading"), Table(spreads(data.repeats), "Run-to-run variance")]
         blocks.append(Text("In points; variance and standard deviation are divided by n - 1."))
-    return blocks or [Text("Every run has one sample per instance, and no run repeats another.")]
+    return blocks or [Text("No run has several different samples of every instance, and no run repeats another.")]
 
 
 @section("cost", "Cost", order=70, formats=(PAGE,))
