@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dlbench.dataset.loading import Version
 from dlbench.errors import DLBenchError
 from dlbench.reporting.leaderboard import build_markdown, build_page
 from dlbench.reporting.leaderboard.entry import (
@@ -116,6 +117,15 @@ def test_another_dataset_version_is_reported(entry, toy):
     wider = entry.model_copy(update={"benchmark": "2.0", "settings": {**entry.settings, "timeout": 999}})
     assert kinds(check_entry(wider, toy)) == {OTHER_VERSION, "wider limits"}
     assert str(fault).startswith("another dataset version: made on 2.0, this is 1.0")
+
+
+def test_entry_of_an_earlier_version_with_the_same_prompts_tests_and_sources_is_valid(entry, toy):
+    later = replace(toy, version=Version(1, 3))
+    assert check_entry(entry, later) == []
+    assert is_about(entry, later)
+    changed = entry.model_copy(update={"dataset_sha256": "0" * 64})
+    assert kinds(check_entry(changed, later)) == {OTHER_VERSION}
+    assert not is_about(changed, later)
 
 
 def test_changed_dataset_under_the_same_version_is_reported(entry, toy):
@@ -445,12 +455,13 @@ def test_same_answers_under_another_seed_are_one_run(toy, tmp_path):
     assert place.spread.runs == 1
 
 
-def test_dataset_versions_are_ranked_separately(entry, tmp_path):
-    newer = entry.model_copy(update={"benchmark": "1.10"})
-    tables = rank_entries({tmp_path / "a.json": entry, tmp_path / "b.json": newer})
+def test_only_comparable_dataset_versions_are_ranked_together(entry, tmp_path):
+    comparable = entry.model_copy(update={"benchmark": "1.10", "settings": {**entry.settings, "model": "other"}})
+    newer = entry.model_copy(update={"benchmark": "10.0"})
+    tables = rank_entries({tmp_path / "a.json": entry, tmp_path / "b.json": comparable, tmp_path / "c.json": newer})
     assert [(table.version, [place.rank for place in table.places]) for table in tables] == [
-        ("1.10", [1]),
-        ("1.0", [1]),
+        ("10", [1]),
+        ("1", [1, 1]),
     ]
 
 

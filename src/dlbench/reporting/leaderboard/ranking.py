@@ -1,4 +1,4 @@
-"""Rank submissions on the same split of the same dataset version, with an interval for each rank.
+"""Rank submissions on the same split of comparable dataset versions, with an interval for each rank.
 
 Two models whose scores lie within each other's noise should not look like first and second. Runs that differ only in
 the seed are one submission; ranked one by one, the luckiest of five seeds would push others five ranks down.
@@ -85,18 +85,18 @@ class Ranking:
 
     split: str
     version: str
-    """The dataset's."""
+    """The first part of the dataset's version: scores are comparable while it is the same."""
     places: tuple[Submission, ...]
 
 
 def rank_entries(entries: Mapping[Path, Entry]) -> list[Ranking]:
     """Newest version first; the split with most instances first."""
     by_name = [entries[path] for path in sorted(entries, key=lambda path: path.name)]
-    tables = group_by(by_name, lambda entry: (entry.benchmark, entry.split))
+    tables = group_by(by_name, lambda entry: (entry.benchmark.split(".")[0], entry.split))
 
-    def order(key: tuple[str, str]) -> tuple[list[int], int, str]:
+    def order(key: tuple[str, str]) -> tuple[int, int, str]:
         size = max(len({claim.instance for claim in entry.verdicts}) for entry in tables[key])
-        return [-int(part) for part in key[0].split(".")], -size, key[1]
+        return -int(key[0]), -size, key[1]
 
     return [Ranking(split, version, _rank(tables[version, split])) for version, split in sorted(tables, key=order)]
 

@@ -32,14 +32,15 @@ class Fault:
 def check_entry(entry: Entry, benchmark: Benchmark) -> list[Fault]:
     """The faults that are visible without the samples."""
     others = list(_check_integrity(entry))
-    if entry.benchmark != str(benchmark.version):
+    same_version = entry.benchmark == str(benchmark.version)
+    if not same_version and not is_about(entry, benchmark):
         what = f"made on {entry.benchmark}, this is {benchmark.version}; only that version can verify it"
         return [Fault(OTHER_VERSION, what), *others]
     if not has_split(benchmark, entry.split):
         return [Fault("unknown split", entry.split), *others]
     instances = select(benchmark, Selection(split=entry.split))
     faults = []
-    if entries.hash_dataset(instances, benchmark) != entry.dataset_sha256:
+    if not _has_its_dataset(entry, benchmark):
         faults.append(Fault("changed dataset", f"prompts, tests or sources differ from version {entry.benchmark}"))
     faults += _check_keys(entry, instances)
     faults += _check_claims(entry, benchmark)
@@ -48,8 +49,7 @@ def check_entry(entry: Entry, benchmark: Benchmark) -> list[Fault]:
 
 def is_newer(entry: Entry, benchmark: Benchmark) -> bool:
     """Whether its dataset version does not exist here yet, so that nobody can have checked it."""
-    made, here = ([int(part) for part in version.split(".")] for version in (entry.benchmark, str(benchmark.version)))
-    return made > here
+    return _read_version(entry.benchmark) > _read_version(str(benchmark.version))
 
 
 def count_repeated(entry: Entry) -> int:
@@ -59,8 +59,21 @@ def count_repeated(entry: Entry) -> int:
 
 
 def is_about(entry: Entry, benchmark: Benchmark) -> bool:
-    """Whether its samples can be judged with this dataset."""
-    return entry.benchmark == str(benchmark.version) and has_split(benchmark, entry.split)
+    """Whether its samples can be judged with this dataset: it has the entry's version, or a later one of the same
+    comparability whose prompts, tests and sources are still the same."""
+    if not has_split(benchmark, entry.split):
+        return False
+    made, here = _read_version(entry.benchmark), _read_version(str(benchmark.version))
+    return made == here or (made[0] == here[0] and made < here and _has_its_dataset(entry, benchmark))
+
+
+def _read_version(version: str) -> list[int]:
+    return [int(part) for part in version.split(".")]
+
+
+def _has_its_dataset(entry: Entry, benchmark: Benchmark) -> bool:
+    instances = select(benchmark, Selection(split=entry.split))
+    return entries.hash_dataset(instances, benchmark) == entry.dataset_sha256
 
 
 def check_samples(entry: Entry, samples: Iterable[Sample]) -> list[Fault]:
