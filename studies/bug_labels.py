@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     truth = [slugs[row["label"]] for row in rows]
     second = [slugs.get(row.get("second_label") or "", "") for row in rows]
     failures = [make_failure(row) for row in rows]
-    folds = choose_folds(truth)
+    folds = choose_folds(truth, [(row["path"], row["qualname"]) for row in rows])
     if options.questions:
         with options.questions.open("w", encoding="utf-8") as file:
             for place, row in enumerate(rows):
@@ -116,14 +116,14 @@ def make_failure(row: Mapping[str, Any]) -> Failure:
     return Failure("labelled", instance, verdict, row["candidate"])
 
 
-def choose_folds(truth: Votes) -> np.ndarray:
-    """Each category is spread evenly over the folds."""
+def choose_folds(truth: Votes, functions: Sequence[tuple[str, str]]) -> np.ndarray:
+    """Each category is spread evenly over the folds; failures of one function are in one fold."""
     rng, folds, start = np.random.default_rng(SEED), np.zeros(len(truth), int), 0
     for category in sorted(set(truth)):
         places = rng.permutation([place for place, label in enumerate(truth) if label == category])
         folds[places] = (start + np.arange(len(places))) % FOLDS
         start += len(places)
-    return folds
+    return folds[[functions.index(one) for one in functions]]
 
 
 Predict = Callable[[list[int], list[int]], Votes]

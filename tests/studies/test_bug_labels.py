@@ -15,7 +15,7 @@ def labels(tmp_path):
         {
             "name": f"failure {number}",
             "path": "toy/core.py",
-            "qualname": "scale",
+            "qualname": f"scale{number}",
             "prompt": f"Task {number}",
             "candidate": f"def scale{number}(): pass",
             "outcomes": {"failed": 1},
@@ -58,3 +58,15 @@ def test_question_does_not_contain_the_label_of_its_failure(labels, tmp_path):
         assert row["question"].count(f"Task {number}\n") == 1
         assert row["question"].count("People say:") == 16
         assert "People say:" not in row["question"].partition("The failure to classify.")[2]
+
+
+def test_failures_of_one_function_are_in_one_fold(labels, tmp_path):
+    """A judge that sees another failure of the same function as an example is not measured on a new one."""
+    rows = [json.loads(line) for line in labels.open()]
+    rows[19]["qualname"] = rows[0]["qualname"]
+    labels.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    questions = tmp_path / "questions.jsonl"
+    assert main([str(labels), "--questions", str(questions), "--examples", "99"]) == 0
+    asked = [json.loads(line)["question"] for line in questions.open()]
+    assert "Task 19\n" not in asked[0]
+    assert "Task 0\n" not in asked[19]
