@@ -2,6 +2,7 @@
 
 import ast
 import subprocess
+import sys
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -107,3 +108,14 @@ def test_no_tracked_file_names_a_machines_folder_or_a_registry():
         path = ROOT / name
         text = path.read_text(errors="replace") if path.is_file() else ""
         assert not [word for word in forbidden if word in text], name
+
+
+def test_run_and_report_need_no_library_of_the_extras():
+    """`make demo` installs no extra but the embedded model; a development environment has everything and hides it."""
+    blocked = ["pytest", "ray", "fastapi", "sklearn", "pandas", "pyarrow", "torch", "radon", "krippendorff", "hypothesis"]
+    code = (
+        f"import sys; sys.modules.update(dict.fromkeys({blocked}))\n"
+        "import dlbench.api, dlbench.cli.run, dlbench.cli.report, dlbench.validation.mutant_model"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -6,7 +6,6 @@ parses every file on the traceback to show them, which takes most of a failing c
 
 import contextlib
 import os
-import random
 import sys
 import traceback
 import types
@@ -159,18 +158,6 @@ def make_hand_out(send: Send) -> Callable[[str], None]:
             send("handed_out", what=what)
 
     return hand_out
-
-
-def seed_everything(seed: int = 0) -> None:
-    random.seed(seed)
-    modules: dict[str, Any] = sys.modules
-    if "numpy" in modules:
-        modules["numpy"].random.seed(seed)
-    if "torch" in modules and hasattr(modules["torch"], "default_generator"):
-        # torch.manual_seed imports torch's compiler first, which takes longer than most tests
-        modules["torch"].default_generator.manual_seed(seed)
-    if "tensorflow" in modules and hasattr(modules["tensorflow"], "random"):
-        modules["tensorflow"].random.set_seed(seed)
 
 
 def pytest_arguments(job: Job) -> list[str]:

@@ -25,7 +25,7 @@ from .channel import Job, Send
 from .live_patch import find_functions, override_source
 from .plain_data import Codec
 from .plain_values import Unreplayable
-from .pytest_runner import seed_everything
+from .seeding import seed_everything
 
 CALL = "__dlbench_call__"
 """The builtin that the placeholder calls."""

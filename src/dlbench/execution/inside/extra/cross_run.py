@@ -30,7 +30,7 @@ from ..fresh_run import list_hidden_from_all, list_test_files
 from ..integrity import FindReplaced, check, take_snapshot
 from ..live_patch import Called, override_source
 from ..privileges import adopt_orphans, build_ruleset, die_with_parent, protect, set_limits
-from ..pytest_runner import seed_everything
+from ..seeding import seed_everything
 from ..return_values import watch
 
 _MOST_CALLS = 4

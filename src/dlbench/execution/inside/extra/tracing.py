@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 
 from ..channel import Job, Send
-from ..pytest_runner import describe_briefly, new_reports, seed_everything, take_report
+from ..pytest_runner import describe_briefly, new_reports, take_report
 from ..pytest_runner import pytest_arguments as make_arguments  # under its own name, pytest takes it for a hook
+from ..seeding import seed_everything
 
 _MANY = 500
 
