@@ -17,7 +17,7 @@ from typing import Any
 
 from dlbench.dataset import Instance
 from dlbench.execution.engine import Candidate, Engine, TargetInModule
-from dlbench.execution.fresh import Doubt, to_status
+from dlbench.execution.fresh import ATTEMPTS, Doubt, to_status, was_killed
 from dlbench.execution.inside.remote import CALL
 from dlbench.execution.launch import describe_candidate, describe_instance
 from dlbench.execution.limits import JudgeOptions, Limits
@@ -46,23 +46,27 @@ def replay(
 ) -> Doubt | None:
     """None if the tests pass on what the candidate returns. `starts`: ways to try before fresh interpreters.
 
-    A failure is the candidate's only if the reference passes in the same way.
+    Whatever prevents it is the fault of the candidate only if the reference can be replayed in the same way.
     """
     limits = options.limit(engine.limits.for_instance(instance))
     narrowed = options.narrow(instance)
-    doubt = Doubt("", is_failure=False)
     every: list[Start] = [*starts, partial(start_fresh, engine, prepared, narrowed)]
-    for place, start in enumerate(every):
+    keys = [f"{instance.id} {len(every) - place} {' '.join(options.tests)}" for place in range(len(every))]
+    doubt = Doubt("", is_failure=False)
+    for place, (key, start) in enumerate(zip(keys, every, strict=True)):
+        if place and engine.replayable.get(key) is False:
+            continue
         found = _replay_once(engine, narrowed, candidate, limits, start)
-        if found is None or not found.is_failure:
-            return found
-        key = f"{instance.id} {len(starts) - place}"
+        if found is None:
+            return None
         if key not in engine.replayable:
             target = engine.target(prepared, instance)
             reference = _replay_once(engine, narrowed, target.read(target.target.text), limits, start)
             engine.replayable[key] = reference is None
+            if reference is not None and not reference.is_failure:  # another way changes nothing of its values
+                engine.replayable.update(dict.fromkeys(keys[place:], False))
         if engine.replayable[key]:
-            return found
+            return replace(found, is_failure=True)
         doubt = replace(found, is_failure=False)
     return doubt
 
@@ -93,6 +97,22 @@ def _replay_once(
     start: Start,
     recorder: Recorder | None = None,
 ) -> Doubt | None:
+    for _ in range(ATTEMPTS):
+        observation, *answering = _run_both(candidate, limits, start, recorder)
+        if not any(map(was_killed, [observation, *answering])):
+            break
+    refused = observation.messages.of_kind("unreplayable")
+    if refused:
+        return Doubt(f"a call cannot be replayed: {refused[0]['why']}", is_failure=False)
+    status, message, _ = to_status(observation, instance, engine.confinement)
+    if status is Status.PASS:
+        is_called = bool(observation.messages.of_kind("called"))
+        return None if is_called else Doubt("its tests pass without calling it", is_failure=False)
+    return Doubt(f"its tests do not pass on replayed results ({status}): {message[-500:]}", is_failure=True)
+
+
+def _run_both(candidate: Candidate, limits: Limits, start: Start, recorder: Recorder | None) -> list[Observation]:
+    """What was observed of the tests and, without a recorder, of the candidate."""
     run_tests, answer_calls = start(
         candidate,
         replace(limits, test_seconds=_PATIENCE * limits.test_seconds),
@@ -101,10 +121,14 @@ def _replay_once(
     )
     tests, calls = socket.socketpair()
     failures: list[BaseException] = []
+    answering: list[Observation] = []
 
     def answer() -> None:
         try:
-            answer_calls(calls) if recorder is None else recorder.relay(calls, answer_calls)
+            if recorder is None:
+                answering.append(answer_calls(calls))
+            else:
+                recorder.relay(calls, answer_calls)
         except BaseException as error:
             failures.append(error)
         finally:
@@ -119,14 +143,7 @@ def _replay_once(
         thread.join()
     if failures:
         raise failures[0]
-    refused = observation.messages.of_kind("unreplayable")
-    if refused:
-        return Doubt(f"a call cannot be replayed: {refused[0]['why']}", is_failure=False)
-    status, message, _ = to_status(observation, instance, engine.confinement)
-    if status is Status.PASS:
-        is_called = bool(observation.messages.of_kind("called"))
-        return None if is_called else Doubt("its tests pass without calling it", is_failure=False)
-    return Doubt(f"its tests do not pass on replayed results ({status}): {message[-500:]}", is_failure=True)
+    return [observation, *answering]
 
 
 def answer_fresh(

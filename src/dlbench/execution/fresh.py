@@ -42,7 +42,7 @@ def run_fresh(
 
 _ALLOCATION_FAILURES = ("can't allocate memory", "bad_alloc", "Unable to allocate", "RESOURCE_EXHAUSTED")
 """How C++ libraries report it, in a RuntimeError."""
-_ATTEMPTS = 5
+ATTEMPTS = 5
 _KILLED = (-9, 128 + 9)
 _LONGEST = 400
 
@@ -53,7 +53,7 @@ class Doubt:
 
     why: str
     is_failure: bool
-    """Whether tests failed on replayed results, although the reference can be replayed."""
+    """Whether the reference can be replayed in the same way: then the doubt is about the candidate."""
 
 
 FindDoubt = Callable[[Candidate], Doubt | None]
@@ -144,14 +144,14 @@ def _shorten_failure(failure: str) -> str:
 
 def retry_if_killed(run: Callable[[], Observation]) -> Observation:
     """Run again if the machine killed it. A candidate that kills itself does so every time."""
-    for _ in range(_ATTEMPTS):
+    for _ in range(ATTEMPTS):
         observation = run()
-        if not _was_killed(observation):
+        if not was_killed(observation):
             break
     return observation
 
 
-def _was_killed(observation: Observation) -> bool:
+def was_killed(observation: Observation) -> bool:
     """Whether SIGKILL ended it, and not ours: the machine sent it, or the candidate does so every time."""
     has_ended = any(observation.messages.of_kind(kind) for kind in ("end", "tampered"))
     is_ours = observation.stopped_for or observation.messages.forged or has_ended
