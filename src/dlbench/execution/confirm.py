@@ -24,6 +24,7 @@ from dlbench.execution.limits import JudgeOptions, Limits
 from dlbench.execution.plus.session import Recorder, Run
 from dlbench.execution.sandbox import open_cell
 from dlbench.execution.supervise import Observation, supervise
+from dlbench.execution.worker import CannotServe
 from dlbench.parsing import parse, unparse
 from dlbench.runs.verdict import Status
 from dlbench.workspace import Prepared
@@ -32,7 +33,7 @@ _PATIENCE = 5
 """Calls between processes take longer than the calls themselves."""
 Start = Callable[[Candidate, Limits, Limits], tuple[Run, Run]]
 """Prepares the process of the tests and that of the candidate, each with its limits; each run takes its end of the
-connection."""
+connection. Raises CannotServe if the candidate cannot be replayed in this way."""
 
 
 def replay(
@@ -54,9 +55,12 @@ def replay(
     keys = [f"{instance.id} {len(every) - place} {' '.join(options.tests)}" for place in range(len(every))]
     doubt = Doubt("", is_failure=False)
     for place, (key, start) in enumerate(zip(keys, every, strict=True)):
-        if place and engine.replayable.get(key) is False:
+        if doubt.why and engine.replayable.get(key) is False:
             continue
-        found = _replay_once(engine, narrowed, candidate, limits, start)
+        try:
+            found = _replay_once(engine, narrowed, candidate, limits, start)
+        except CannotServe:
+            continue
         if found is None:
             return None
         if key not in engine.replayable:
@@ -180,24 +184,29 @@ def start_fresh(
 ) -> tuple[Run, Run]:
     """Two new interpreters, each in its own sandbox."""
     asking = describe_instance(prepared, instance, hides=False, shows_module=True) | describe_candidate()
-    source = write_placeholder(candidate.target)
+    source = write_module(candidate.target)
     return (
         partial(_run_fresh, engine, prepared, instance, source, tests, asking),
         partial(answer_fresh, engine, prepared, instance, candidate, calls),
     )
 
 
-def write_placeholder(target: TargetInModule) -> str:
-    """The module with a body of the target that sends its arguments to the candidate's process."""
-    found = target.target
-    arguments = found.node.args
+def write_call(target: TargetInModule, body: str = "") -> str:
+    """The target's header with a body that sends its arguments to the candidate's process, or with another body."""
+    arguments = target.target.node.args
     positional = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
     positional += [f"*{arguments.vararg.arg}"] if arguments.vararg else []
     keywords = [f"{argument.arg!r}: {argument.arg}" for argument in arguments.kwonlyargs]
     keywords += [f"**{arguments.kwarg.arg}"] if arguments.kwarg else []
-    body = f"return {CALL}(({''.join(f'{name}, ' for name in positional)}), {{{', '.join(keywords)}}})"
-    node = copy(found.node)
-    node.body = parse(f"def f():\n    {body}").body[0].body  # type: ignore[attr-defined]
-    text = textwrap.indent(unparse(ast.fix_missing_locations(node)), found.indent)
+    call = f"return {CALL}(({''.join(f'{name}, ' for name in positional)}), {{{', '.join(keywords)}}})"
+    node = copy(target.target.node)
+    node.body = parse(f"def f():\n    {body or call}").body[0].body  # type: ignore[attr-defined]
+    return unparse(ast.fix_missing_locations(node))
+
+
+def write_module(target: TargetInModule, body: str = "") -> str:
+    """The module with `write_call` in place of the target."""
+    found = target.target
     lines = target.source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    text = textwrap.indent(write_call(target, body), found.indent)
     return "\n".join([*lines[: found.first - 1], text, *lines[found.last :]])
