@@ -108,7 +108,7 @@ def _replay_once(
     refused = observation.messages.of_kind("unreplayable")
     if refused:
         return Doubt(f"a call cannot be replayed: {refused[0]['why']}", is_failure=False)
-    status, message, _ = to_status(observation, instance, engine.confinement)
+    status, message, _ = to_status(observation, instance, engine.confinement, is_replay=True)
     if status is Status.PASS:
         is_called = bool(observation.messages.of_kind("called"))
         return None if is_called else Doubt("its tests pass without calling it", is_failure=False)

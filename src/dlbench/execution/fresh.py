@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from dlbench.dataset import Instance
 from dlbench.execution.answer import AnswerError
 from dlbench.execution.engine import Candidate, Engine
+from dlbench.execution.inside.channel import CONTROL_AFTER, CONTROL_BEFORE, OUTCOMES
 from dlbench.execution.launch import describe_candidate, describe_instance, describe_profiling
 from dlbench.execution.limits import DEFAULT, JudgeOptions, allow_watching
 from dlbench.execution.sandbox import Sandbox, open_cell
@@ -164,12 +165,21 @@ def reject(instance: Instance, sample: int, status: Status, message: str) -> Ver
 
 
 def to_status(
-    observation: Observation, instance: Instance, confinement: Sandbox
+    observation: Observation, instance: Instance, confinement: Sandbox, *, is_replay: bool = False
 ) -> tuple[Status, str, dict[str, Outcome]]:
+    """`is_replay`: no candidate entered the process, which was not guarded therefore."""
     nothing = dict.fromkeys(instance.tests, Outcome.NOT_RUN)
     messages = observation.messages
     reports = [message for message in messages.of_kind("test") if message["id"] in nothing]
-    tests = nothing | {message["id"]: Outcome(message["outcome"]) for message in reports}
+    ranks: dict[str, int] = {}
+    controls: list[int] = []
+    for message in messages.of_kind("outcome"):
+        if message["id"] in nothing:
+            ranks[message["id"]] = max(message["rank"], ranks.get(message["id"], 0))
+        else:
+            controls.append(message["rank"])
+    # a test that ended without a report of itself has failed in its setup or teardown
+    tests = nothing | {message["id"]: Outcome(OUTCOMES[ranks.get(message["id"], -1)]) for message in reports}
     failure = next((message["message"] for message in reports if message["message"]), "")
     ready = messages.of_kind("ready")
     collected = messages.of_kind("collected")
@@ -177,6 +187,10 @@ def to_status(
         return Status.TAMPERED, messages.forged, nothing
     if messages.of_kind("tampered"):
         return Status.TAMPERED, messages.of_kind("tampered")[0]["why"], nothing
+    expected = CONTROL_BEFORE + CONTROL_AFTER
+    for rank, right in zip(controls, expected, strict=False):
+        if rank != right:
+            return Status.TAMPERED, f"a control test should have {OUTCOMES[right]} and did not", nothing
     if not ready:
         reason = observation.stopped_for or f"exit code {observation.exit_code}"
         return Status.HARNESS_ERROR, f"the sandbox did not start ({reason}): {observation.output[-2000:]}", tests
@@ -193,6 +207,9 @@ def to_status(
         died = f"the process ended (exit code {observation.exit_code}) before its tests did"
         return Status.ERROR, f"{died}: {failure or observation.output[-1000:]}".strip(": "), tests
     if all(outcome is Outcome.PASSED for outcome in tests.values()):
+        is_guarded = len(controls) == len(expected) and bool(messages.of_kind("checked"))
+        if not is_guarded and not is_replay:
+            return Status.TAMPERED, "all tests passed, but not all that guards them has run", nothing
         return Status.PASS, "", tests
     if is_memory_failure(failure):
         return Status.OUT_OF_MEMORY, failure, tests

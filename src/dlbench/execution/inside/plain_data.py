@@ -17,15 +17,14 @@ class Codec(Writer, Reader):
     """One side's table of shared objects, and the two directions of translation."""
 
     def write(self, value: Any) -> tuple[Node, list[Node], list[bytes]]:  # noqa: ANN401 - any value
-        """The value, the shared objects that changed since the last message, and the bytes that both refer to."""
+        """The value, the shared objects that changed since the last reading, and the bytes that both refer to."""
         changed = [number for number, mark in enumerate(self.marks) if self._mark(number) != mark]
         self.blobs = []
         nodes = [[number, self._content(self.objects[number])] for number in changed]
-        node, blobs = self._encode(value), self.blobs
-        self.marks = [self._mark(number) for number in range(len(self.objects))]
-        return node, nodes, blobs
+        return self._encode(value), nodes, self.blobs
 
-    def read(self, node: Node, changed: list[Node], blobs: list[bytes]) -> Any:  # noqa: ANN401
+    def read(self, node: Node, changed: list[Node], blobs: list[bytes], *, is_last: bool = False) -> Any:  # noqa: ANN401
+        """`is_last`: the other side asked for nothing, so that changes from here on are not told."""
         self.blobs = blobs
         try:
             for number, content in changed:
@@ -35,7 +34,9 @@ class Codec(Writer, Reader):
             raise
         except Exception as error:
             raise Unreplayable(f"malformed data ({type(error).__name__}: {error})") from None
-        self.marks = [self._mark(number) for number in range(len(self.objects))]
+        self.marks = (
+            [] if is_last and not self.is_awaited else [self._mark(number) for number in range(len(self.objects))]
+        )
         return value
 
     def _mark(self, number: int) -> bytes:
