@@ -7,6 +7,7 @@ order, so that an object is sent once, aliases stay aliases, and changes made by
 import hashlib
 from typing import Any
 
+from .plain_checks import check_objects
 from .plain_objects import Node
 from .plain_reader import Reader
 from .plain_values import Unreplayable
@@ -30,6 +31,8 @@ class Codec(Writer, Reader):
             for number, content in changed:
                 self._apply(self._known(number), content)
             value = self._decode(node)
+            if self.is_trusted is not None:
+                check_objects(self.objects)
         except Unreplayable:
             raise
         except Exception as error:

@@ -62,7 +62,7 @@ class Peer:
                     if kind in {"result", "raised"}:
                         break
                     self.serve(kind, answer)
-            except (Unreplayable, EOFError, OSError, RecursionError, ValueError) as error:
+            except Exception as error:
                 if self.give_up is not None:
                     self.give_up(str(error) or type(error).__name__)
                 raise
