@@ -23,6 +23,8 @@ _CHECKED = {"torch.nn.modules.module.Module", "sklearn.utils._bunch.Bunch"}
 _TORCH_FUNCTIONS = ("linear_operator.", "gpytorch.")
 """Their objects are used through `__torch_function__`."""
 _DTYPE = re.compile(r"[<>|=]?([biuf][1248]|c8|c16|[mM]8(\[\w+\])?|[SUV]\d+)")
+TORCH_TYPE = re.compile(r"bool|u?int(8|16|32|64)|b?float16|float(32|64)|float8_\w+|complex(64|128)")
+"""Types of tensors that bytes can be read as; for a quantized one torch ends the process."""
 _COMPRESSED = ("csr", "csc", "bsr")
 _MOST_DIMENSIONS = 64
 

@@ -12,7 +12,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from .plain_checks import check_array, check_flags, check_size, has_known_methods
+from .plain_checks import TORCH_TYPE, check_array, check_flags, check_size, has_known_methods
 from .plain_objects import (
     ATOMS,
     BASES,
@@ -182,7 +182,7 @@ class Reader(Table):
     def _make_tensor(self, kind: str, dtype: str, shape: list[int], place: int) -> Any:  # noqa: ANN401
         torch = sys.modules["torch"]
         found = getattr(torch, dtype)
-        if type(found) is not torch.dtype:
+        if type(found) is not torch.dtype or not TORCH_TYPE.fullmatch(dtype):
             raise Unreplayable(f"a tensor of type {dtype}")
         data = bytearray(self.blobs[place])
         check_size(shape, len(data) // found.itemsize)

@@ -177,6 +177,7 @@ def install_placeholder_call(descriptor: int, job: Job, send: Send) -> None:
     codec = Codec(is_trusted=_make_project_test(job))
     peer = Peer(descriptor, codec, give_up)
     codec.link = peer.link
+    is_iterator = job["qualname"].endswith(("__next__", "__anext__"))
     sent: dict[str, Any] = {}
     is_called = False
 
@@ -194,6 +195,8 @@ def install_placeholder_call(descriptor: int, job: Job, send: Send) -> None:
             if not _is_answer(answer):
                 give_up("an answer of another form")
             kind, value, drawn, issued = answer
+            if kind == "raised" and isinstance(value, StopIteration | StopAsyncIteration) and not is_iterator:
+                give_up("it ends the iteration of its caller")  # a loop of a test would end before its assertions
             if drawn:  # not the candidate's state, which could make the tests' random inputs trivial
                 _draw()
                 sent = _get_state()
