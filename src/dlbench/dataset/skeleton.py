@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from dlbench.dataset.target import Function, dotted_name, find_body, first_line, walk_code
+from dlbench.dataset.target import Function, dotted_name, find_body, first_line
 from dlbench.parsing import parse
 
 _RAISE = "raise NotImplementedError"
