@@ -11,7 +11,6 @@ from pathlib import Path
 
 from dlbench.construction.collect import is_test_code
 from dlbench.dataset.records import strip_case
-from dlbench.dataset.skeleton import list_names
 from dlbench.dataset.target import Function, is_prose, walk_code
 from dlbench.parsing import parse
 
@@ -26,7 +25,7 @@ def find_required_names(
     """What hidden tests mention, what the removed code mentions too, and what is nowhere visible. `skeleton`: the text
     of each reduced module by path."""
     removed = [parse(_read(tree / path)) for path in skeleton]
-    names = {name for module in removed for name in (*list_names(module), *_list_arguments(module))}
+    names = {name for module in removed for name in _list_defined(module)}
     strings = {text for module in removed for text in _list_strings(module)}
     text = "\n".join(_read_visible(tree, skeleton, visible, hidden))
     words = set(_WORD.findall(text))
@@ -69,11 +68,18 @@ def _list_used(node: ast.AST) -> Iterator[str]:
                 yield from name.split(".")
 
 
-def _list_arguments(node: ast.AST) -> Iterator[str]:
+def _list_defined(node: ast.AST) -> Iterator[str]:
+    """Names that code gives to something of its own. Attributes that it only reads may be those of a library."""
     for one in walk_code(node):
         match one:
-            case ast.arg(arg=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
                 yield name
+            case ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+                yield name
+            case ast.Constant(value=str(name)) if name.isidentifier():
+                yield name
+            case ast.Call(func=ast.Name(id="dict" | "SimpleNamespace"), keywords=keywords):
+                yield from (keyword.arg for keyword in keywords if keyword.arg)
 
 
 def _list_strings(node: ast.AST) -> Iterator[str]:
