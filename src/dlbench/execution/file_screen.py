@@ -17,7 +17,8 @@ _MODULES = frozenset({
     "trace", "tracemalloc", "faulthandler", "runpy", "imp", "zipimport", "pkgutil", "subprocess", "multiprocessing",
     "socket", "signal", "atexit", "site", "pickle", "cPickle", "dill", "cloudpickle", "shelve", "cffi", "dis", "opcode",
     "threading", "concurrent", "asyncio", "builtins", "linecache", "mock", "tests", "test", "conftest", "weakref",
-    "sitecustomize", "usercustomize", "mmap", "resource", "pty", "fcntl", "gettrace", "sysconfig",
+    "sitecustomize", "usercustomize", "mmap", "resource", "pty", "fcntl", "sysconfig",
+    "copyreg", "timeit", "doctest", "cProfile", "profile", "pydoc", "numexpr", "pkg_resources", "setuptools", "joblib",
 })  # fmt: skip
 _PART_USABLE = {
     module: frozenset(names.split())
@@ -30,6 +31,9 @@ _PART_USABLE = {
         "types": "SimpleNamespace MappingProxyType NoneType EllipsisType UnionType GenericAlias MethodType "
         "GeneratorType TracebackType DynamicClassAttribute",
         "traceback": "format_exc print_exc",
+        "importlib.metadata": "version PackageNotFoundError metadata",
+        "logging": "getLogger Logger basicConfig info debug warning error exception critical log INFO DEBUG WARNING "
+        "ERROR CRITICAL NOTSET StreamHandler FileHandler Formatter NullHandler Handler Filter captureWarnings",
     }.items()
 }
 """Of these modules only some names are harmless."""
@@ -40,8 +44,12 @@ _OF_SYSTEM = frozenset({
 })  # fmt: skip
 """Functions of `os` that act on processes and open files."""
 _PARTS = frozenset({
-    "testing", "_testing", "overrides", "ctypeslib", "cpp_extension", "_C", "stride_tricks", "as_strided", "_pytest",
-    "_python_dispatch", "py_run_string", "meta_path", "path_hooks", "modules", "set_default_dtype", "set_printoptions",
+    "testing", "_testing", "test", "test_util", "overrides", "ctypeslib", "cpp_extension", "_C", "stride_tricks",
+    "as_strided", "_pytest", "_python_dispatch", "py_run_string", "meta_path", "path_hooks", "modules", "ma", "masked",
+    "set_default_dtype", "set_default_device", "set_default_tensor_type", "set_numeric_ops", "library", "interpreters",
+    "get_type_hints", "ForwardRef", "read_pickle", "unsafe_load", "full_load", "sympify", "lambdify", "parse_expr",
+    "make_dataclass", "new_class", "dispatch_for_api", "sys", "gc", "builtins", "importlib", "os",
+    "inspect", "ctypes", "pickle", "linecache", "subprocess", "threading", "_dynamo",
 })  # fmt: skip
 """Parts of dotted names of libraries."""
 _BUILTINS = frozenset({
@@ -52,7 +60,7 @@ _ATTRIBUTES = frozenset({
     "f_back", "f_locals", "f_globals", "f_builtins", "f_code", "f_trace", "tb_frame", "tb_next", "gi_frame", "gi_code",
     "cr_frame", "cr_code", "ag_frame", "ag_code", "cell_contents", "currentframe", "__globals__", "__closure__",
     "__code__", "__builtins__", "__subclasses__", "__self__", "__loader__", "__getattribute__", "__kwdefaults__",
-    "__traceback__", "data_ptr", "ctypes", "as_strided", "untyped_storage", "mro", "__mro__", "__base__", "__bases__",
+    "__spec__", "data_ptr", "sys", "gc", "builtins", "importlib", "inspect", "ctypes", "as_strided", "untyped_storage", "mro", "__mro__", "__base__", "__bases__",
 })  # fmt: skip
 _DECIDING = frozenset({
     "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__bool__", "__instancecheck__", "__subclasscheck__",
@@ -62,8 +70,13 @@ _DECIDING = frozenset({
 })  # fmt: skip
 """Methods that decide the result of a comparison."""
 _COMPARING = frozenset({"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"})
-_TEXTS = ("/proc", "_pytest", "__globals__", "__builtins__", "site-packages", "f_back")
+_LOADS = frozenset({"torch.load", "yaml.load", "torch.package", "numpy.lib.format"})
+"""They run what a file says."""
+_EVALUATING = frozenset({"eval", "query"})
+"""Methods of tables that run a text; `eval` of a model takes none."""
+_TEXTS = ("/proc", "_pytest", "__import__", "exec(", "eval(", "__globals__", "__builtins__", "site-packages", "f_back")
 _BY_NAME = frozenset({"getattr", "setattr", "delattr", "hasattr"})
+_SETTERS = frozenset({"setattr", "delattr", "__setattr__", "__delattr__"})
 
 
 def screen_files(answer: Mapping[str, bytes], release: Mapping[str, bytes], packages: Collection[str]) -> list[str]:
@@ -143,11 +156,15 @@ class _Screen:
                     yield name
                 for meaning in self.aliases.get(name, ()):
                     yield from self._check_meaning(meaning)
-            case ast.Attribute(attr=attr, ctx=ast.Load()):
+            case ast.Attribute(attr=attr, ctx=ast.Load(), value=value):
                 if attr in _ATTRIBUTES:
                     yield f".{attr}"
                 for meaning in self._read_meanings(node):
                     yield from self._check_meaning(meaning)
+                if attr == "__dict__":
+                    yield from (f"{meaning}.__dict__" for meaning in self._read_meanings(value))
+            case ast.MatchClass(kwd_attrs=names):
+                yield from (f".{name}" for name in names if name in _ATTRIBUTES)
             case (
                 ast.Attribute(value=value, attr=attr)
                 | ast.Subscript(value=value, ctx=ast.Store() | ast.Del(), slice=ast.Constant(value=str(attr)))
@@ -178,9 +195,10 @@ class _Screen:
             yield top
         elif (top in self.packages or meaning.startswith(".")) and is_import:
             yield f"the tests ({meaning})"
-        elif rest and (
-            (top in _PART_USABLE and rest.partition(".")[0] not in _PART_USABLE[top])
+        elif (
+            meaning in _LOADS
             or (top == "os" and rest.partition(".")[0] in _OF_SYSTEM)
+            or any(meaning.startswith(f"{one}.") and not _is_listed(meaning, one) for one in _PART_USABLE)
         ):
             yield meaning
         elif parts := _PARTS & set(rest.split(".")):
@@ -208,21 +226,27 @@ class _Screen:
 
     def _check_call(self, node: ast.Call) -> Iterator[str]:
         arguments = [*node.args, *(one.value for one in node.keywords)]
+        yield from (f"{one.arg}=" for one in node.keywords if one.arg in {"allow_pickle", "eval_str"})
         match node:
             case ast.Call(func=ast.Name(id="type"), args=[_, _, _]):
                 yield "type(…, …, …)"
-            case ast.Call(func=ast.Name(id=name), args=[target, attr, *_]) if name in _BY_NAME:
-                written = attr.value if isinstance(attr, ast.Constant) else None
-                if name in {"setattr", "delattr"}:
+            case ast.Call(func=ast.Attribute(attr=attr), args=[_, *_]) if attr in _EVALUATING:
+                yield f".{attr}(…)"
+            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=[target, named, *_]) if (
+                name in _BY_NAME | _SETTERS
+            ):
+                written = named.value if isinstance(named, ast.Constant) else None
+                if name in _SETTERS:
                     yield from self._check_store(target, str(written or "…"))
                 elif isinstance(written, str):
                     for meaning in self._read_meanings(target):
                         yield from self._check_meaning(f"{meaning}.{written}")
-                elif any(one.partition(".")[0] in _PART_USABLE for one in self._read_meanings(target)):
+                elif any(one.partition(".")[0] in {*_PART_USABLE, "os"} for one in self._read_meanings(target)):
                     yield f"a computed name of {self._read_meanings(target)[0]}"
-                if _is_disguised(attr):
-                    yield f"{name} of a computed name"
                 arguments = arguments[1:]
+        is_by_name = isinstance(node.func, ast.Name) and node.func.id in _BY_NAME
+        if is_by_name or "operator.attrgetter" in self._read_meanings(node.func):
+            yield from ("a computed name" for one in node.args if _is_disguised(one))
         yield from self._check_values(arguments)
 
     def _check_values(self, values: Collection[ast.expr | None]) -> Iterator[str]:
@@ -232,6 +256,12 @@ class _Screen:
                 for meaning in self._read_meanings(value):
                     if meaning in self.modules:
                         yield f"{meaning} as a value"
+
+
+def _is_listed(meaning: str, module: str) -> bool:
+    """Whether the name is harmless, or belongs to a listed module below."""
+    name = meaning.removeprefix(f"{module}.").partition(".")[0]
+    return name in _PART_USABLE[module] or f"{module}.{name}" in _PART_USABLE
 
 
 def _is_disguised(name: ast.expr) -> bool:

@@ -29,7 +29,7 @@ _CONFIGURATION = re.compile(
     r"\.?pytest\..*|pytest\.ini|tox\.ini|setup\.(cfg|py)|pyproject\.toml|noxfile\.py|conftest\.py|(site|user)customize\.py"
 )
 _METADATA = re.compile(r"__pycache__|.*\.(egg-info|dist-info|data)")
-_TEST = re.compile(r"test_.*|.*_tests?|tests?|testing")
+_TEST = re.compile(r"test_.*|.*_tests?|tests?|_?testing(_.*)?|conftest")
 
 
 @dataclass
@@ -81,11 +81,15 @@ def _find_objection(
         return ""
     if not any(path.startswith(f"{package}/") for package in packages):
         return "outside the import packages of the project"
-    if any(_TEST.fullmatch(part.partition(".")[0]) for part in parts) or _is_link(prepared.tree, path):
+    if is_test_code(path) or _is_link(prepared.tree, path):
         return "a test, or a link of the release"
     if content is None and parts[-1] == "__init__.py":
         return "a package of the release stays a package"
     return ""
+
+
+def is_test_code(path: str) -> bool:
+    return any(_TEST.fullmatch(part.partition(".")[0]) for part in PurePosixPath(path).parts)
 
 
 def _is_link(tree: Path, path: str) -> bool:

@@ -16,7 +16,7 @@ from dlbench.dataset.rebuild import Rebuild
 from dlbench.dataset.skeleton import hash_skeleton, reduce_tree
 from dlbench.execution.engine import Engine
 from dlbench.execution.file_screen import screen_files
-from dlbench.execution.file_sets import FileSet, choose_counted, find_packages, open_tree
+from dlbench.execution.file_sets import FileSet, choose_counted, find_packages, is_test_code, open_tree
 from dlbench.execution.isolated_run import RunOptions, TestRun, run_tests
 from dlbench.execution.reference_profile import profile_folder
 from dlbench.jsonl import write_whole
@@ -166,13 +166,15 @@ def _find_status(run: TestRun, record: Rebuild) -> tuple[Status, str]:
         return Status.PASS, ""
     if len(failed) == len(record.tests) and not run.seconds:
         return Status.ERROR, "\n".join(run.load_errors)[:2000] or describe(run, failed[0])
-    return Status.FAIL, describe(run, next(test for test in record.hidden if test in failed))
+    telling = [test for test in failed if test in run.messages] or failed
+    return Status.FAIL, f"{telling[0]}: {describe(run, telling[0])}"
 
 
 def describe(run: TestRun, test: str) -> str:
     """Why a test has not passed."""
-    why = run.messages.get(test) or next(iter(run.load_errors), "") or "it was not collected, or was skipped"
-    return why[-600:] if run.outcomes[test] is not Outcome.SKIPPED else "it was skipped"
+    if run.outcomes[test] is Outcome.NOT_RUN:
+        return next(iter(run.load_errors), "it was not collected")[-600:]
+    return run.messages.get(test, str(run.outcomes[test]))[-600:]
 
 
 def _make_verdict(
@@ -220,6 +222,9 @@ def validate_rebuild(
     if missing := [path for path in record.files if not (task.prepared.tree / path).is_file()]:
         yield f"the release has no {missing[0]}"
         return
+    yield from (
+        f"{path} is code of the tests: its answer could judge itself" for path in filter(is_test_code, record.files)
+    )
     if hash_skeleton(reduce_tree(task.prepared.tree, record.files, record.kept)) != record.sha256:
         yield "the skeleton is not the one that was recorded"
     profile = profile_release(engine, task, workers)

@@ -81,7 +81,7 @@ def _list_files(tree: Path) -> Iterator[str]:
         inner = Path(folder).relative_to(tree)
         # a package may be called `build`
         left_out = {one for one in folders if one in _LEFT_OUT and not Path(folder, one, "__init__.py").is_file()}
-        folders[:] = [one for one in folders if one not in left_out | {"__pycache__", ".git"}]
+        folders[:] = [one for one in folders if one not in left_out | {"__pycache__"} and not one.startswith(".")]
         is_metadata = inner.name.endswith((".dist-info", ".egg-info"))
         for name in names:
             if Path(folder, name).is_file() and not name.endswith(_SKIPPED) and (not is_metadata or name in _METADATA):
