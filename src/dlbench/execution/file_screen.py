@@ -60,7 +60,8 @@ _ATTRIBUTES = frozenset({
     "f_back", "f_locals", "f_globals", "f_builtins", "f_code", "f_trace", "tb_frame", "tb_next", "gi_frame", "gi_code",
     "cr_frame", "cr_code", "ag_frame", "ag_code", "cell_contents", "currentframe", "__globals__", "__closure__",
     "__code__", "__builtins__", "__subclasses__", "__self__", "__loader__", "__getattribute__", "__kwdefaults__",
-    "__spec__", "data_ptr", "sys", "gc", "builtins", "importlib", "inspect", "ctypes", "as_strided", "untyped_storage", "mro", "__mro__", "__base__", "__bases__",
+    "__spec__", "data_ptr", "sys", "gc", "builtins", "importlib", "inspect", "ctypes", "as_strided",
+    "untyped_storage", "mro", "__mro__", "__base__", "__bases__",
 })  # fmt: skip
 _DECIDING = frozenset({
     "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__bool__", "__instancecheck__", "__subclasscheck__",
