@@ -122,9 +122,15 @@ def run_files(engine: Engine, task: RebuildTask, files: FileSet, tests: Sequence
 
 
 def judge_rebuild(
-    engine: Engine, task: RebuildTask, files: FileSet, *, sample: int = 0, workers: int = 1
+    engine: Engine,
+    task: RebuildTask,
+    files: FileSet,
+    *,
+    links: Sequence[str] = (),
+    sample: int = 0,
+    workers: int = 1,
 ) -> RebuildVerdict:
-    """`files`: what the answer changes in the skeleton."""
+    """`files`: what the answer changes in the skeleton. `links`: what it has in place of files."""
     record = task.record
     profile = profile_release(engine, task, workers)
     if profile.failures:
@@ -136,7 +142,8 @@ def judge_rebuild(
     options = RunOptions(workers=workers, allowed=profile.allowed, expected=profile.seconds)
     run = run_files(engine, task, laid, record.tests, options)
     status, message = _find_status(run, record)
-    extra: dict[str, Any] = {"ignored": chosen.ignored} if chosen.ignored else {}
+    ignored = chosen.ignored | dict.fromkeys(links, "a link")
+    extra: dict[str, Any] = {"ignored": ignored} if ignored else {}
     code = {path: text for path, text in chosen.counted.items() if text is not None and path.endswith(".py")}
     code = {path: text for path, text in code.items() if text != task.skeleton.get(path)}
     known = {path: place.read_bytes() for path in code if (place := task.prepared.tree / path).is_file()}
