@@ -65,6 +65,7 @@ class RebuildConstruction:
 
     def observe(self) -> None:
         """Collect and trace the tests on the release, and record what runs on import."""
+        self._set_aside_other_release()
         if not self.work.has("collected", self.name):
             if self.is_known:
                 self.pipeline.save_collected(collect_part(self.engine, self.prepared))
@@ -76,6 +77,16 @@ class RebuildConstruction:
             self.log(f"{self.name}: tracing what runs on import")
             found = collect(self.engine, self.prepared, self._test_files, trace=True)
             self.work.write("imported", ({"path": path, "line": line} for path, line in sorted(found.ran)), self.name)
+
+    def _set_aside_other_release(self) -> None:
+        if not self.is_known:
+            self.pipeline.set_aside_other_release()
+            return
+        release = [{"release": self.prepared.tree.parent.name}]
+        if self.work.has("release", self.name) and self.work.read("release", self.name) != release:
+            aside = self.work.set_aside(self.name, "earlier")
+            self.log(f"{self.name}: moved the results of another release to {aside}")
+        self.work.write("release", release, self.name)
 
     @cached_property
     def _test_files(self) -> list[str]:
