@@ -191,6 +191,28 @@ def test_a_project_that_makes_no_task_is_an_error_with_the_reason(
     assert message in f"{result.output}{result.stderr}{result.exception}"
 
 
+def run_task(root: Path, *arguments: object) -> Result:
+    command = ["task", *arguments, "--benchmark", root / "benchmark"]
+    return CliRunner().invoke(app, [str(argument) for argument in command])
+
+
+def test_a_constructed_task_is_valid_in_five_orders(made: Rebuild, root: Path) -> None:
+    result = run_task(root, "validate", made.id, "--repeat", 5, "--shuffle")
+    assert result.exit_code == 0, result.output
+
+
+def test_the_release_solves_its_task_and_the_skeleton_does_not(made: Rebuild, root: Path, tmp_path: Path) -> None:
+    """From a project to a score: construct, check out, write, submit."""
+    folder = tmp_path / "answer"
+    assert run_task(root, "checkout", made.id, folder).exit_code == 0
+    skeleton = json.loads(run_task(root, "submit", made.id, folder, "--json").stdout)
+    assert (skeleton["status"], skeleton["share"]) == ("fail", 0.0)
+    for path in made.files:
+        (folder / path).write_text(FILES[path])
+    solved = json.loads(run_task(root, "submit", made.id, folder, "--json").stdout)
+    assert (solved["status"], solved["share"]) == ("pass", 1.0)
+
+
 def test_a_record_that_shows_a_judging_test_is_refused(made: Rebuild) -> None:
     row = json.loads(made.model_dump_json()) | {"visible": [made.hidden[0]]}
     with pytest.raises(ValueError, match="both visible and hidden"):

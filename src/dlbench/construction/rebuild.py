@@ -8,7 +8,7 @@ the skeleton. Results of finished runs are kept in the work folder.
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from itertools import groupby
@@ -65,6 +65,7 @@ class RebuildConstruction:
 
     def observe(self) -> None:
         """Collect and trace the tests on the release, and record what runs on import."""
+        self._set_aside_other_release()
         if not self.work.has("collected", self.name):
             if self.is_known:
                 self.pipeline.save_collected(collect_part(self.engine, self.prepared))
@@ -76,6 +77,16 @@ class RebuildConstruction:
             self.log(f"{self.name}: tracing what runs on import")
             found = collect(self.engine, self.prepared, self._test_files, trace=True)
             self.work.write("imported", ({"path": path, "line": line} for path, line in sorted(found.ran)), self.name)
+
+    def _set_aside_other_release(self) -> None:
+        if not self.is_known:
+            self.pipeline.set_aside_other_release()
+            return
+        release = [{"release": self.prepared.tree.parent.name}]
+        if self.work.has("release", self.name) and self.work.read("release", self.name) != release:
+            aside = self.work.set_aside(self.name, "earlier")
+            self.log(f"{self.name}: moved the results of another release to {aside}")
+        self.work.write("release", release, self.name)
 
     @cached_property
     def _test_files(self) -> list[str]:
@@ -152,9 +163,10 @@ class RebuildConstruction:
             what = f"{lines} lines are removed, fewer than {least}: {len(kept)} definitions run on import"
             raise NotSuitable(what, where=where, fix="pass a smaller range as --lines")
         tests = self._choose_tests(files, kept, collected, where)
-        tests = self._keep_stable(tests, where)
+        guards = _Guards(tuple(files))
+        tests = self._keep_stable(tests, guards, where)
         texts = {path: one.text for path, one in reduced.items()}
-        tests = self._keep_failing(tests, texts, where)
+        tests = self._keep_failing(tests, texts, guards, where)
         called = self._reached[1]
         hidden = hide_tests(tests, {test: called[test] & set(files) for test in tests}, seed)
         if len(hidden) < LEAST_TESTS:
@@ -212,35 +224,55 @@ class RebuildConstruction:
         self.log(f"{where}: {len(chosen)} of {len(self._traced)} tests ran what is removed")
         return [test for test in found if test in set(chosen)]
 
-    def _keep_stable(self, tests: list[str], where: str) -> list[str]:
+    def _keep_stable(self, tests: list[str], guards: "_Guards", where: str) -> list[str]:
+        """The tests that pass in every order under the guards of an answer, which learn from the first order."""
         for seed in _SHUFFLES:
-            outcomes = self._run(tests, {}, seed, f"{where}: running {len(tests)} tests on the release, order {seed}")
+            what = f"{where}: running {len(tests)} tests on the release, order {seed}"
+            outcomes = self._run(tests, {}, guards, what, seed)
             tests = [test for test in tests if outcomes[test] == Outcome.PASSED]
         return tests
 
-    def _keep_failing(self, tests: list[str], texts: Mapping[str, str], where: str) -> list[str]:
-        outcomes = self._run(tests, texts, None, f"{where}: running {len(tests)} tests on the skeleton")
+    def _keep_failing(self, tests: list[str], texts: Mapping[str, str], guards: "_Guards", where: str) -> list[str]:
+        outcomes = self._run(tests, texts, guards, f"{where}: running {len(tests)} tests on the skeleton")
         failing = (Outcome.FAILED, Outcome.ERROR)
         return [test for test in tests if outcomes[test] in failing]
 
-    def _run(self, tests: Sequence[str], texts: Mapping[str, str], shuffle: int | None, what: str) -> dict[str, str]:
+    def _run(
+        self, tests: Sequence[str], texts: Mapping[str, str], guards: "_Guards", what: str, seed: int | None = None
+    ) -> dict[str, str]:
         """The outcomes of these tests with these modules; known ones if this was run before."""
-        facts = [self.prepared.tree.parent.name, self.prepared.environment.name, hash_skeleton(texts), shuffle, *tests]
-        key = sha256(json.dumps(facts).encode()).hexdigest()[:32]
+        facts = [self.prepared.tree.parent.name, self.prepared.environment.name, hash_skeleton(texts), seed]
+        key = sha256(json.dumps([*facts, *guards.files, *tests]).encode()).hexdigest()[:32]
         with Journal(self.work.path("rebuild_runs", self.name)) as journal:
-            known = {row["key"]: row["outcomes"] for row in journal.records()}
+            known = {row["key"]: row for row in journal.records()}
             if key not in known:
                 self.log(what)
-                expected = {test: self._traced[test].seconds for test in tests}
-                options = RunOptions(workers=self.pipeline.workers, expected=expected, shuffle=shuffle)
+                options = RunOptions(
+                    workers=self.pipeline.workers,
+                    answer=guards.files,
+                    allowed=tuple(sorted(guards.allowed)),
+                    learn=seed == _SHUFFLES[0],
+                    expected={test: self._traced[test].seconds for test in tests},
+                    shuffle=seed,
+                )
                 with open_tree(self.prepared, _encode(texts), self.engine.limits) as prepared:
                     run = run_tests(self.engine, prepared, tests, options)
                 if run.failure or run.tampered:
                     fix = "choose another project"
                     raise NotSuitable(f"its tests cannot be judged: {run.failure or run.tampered}", where=what, fix=fix)
-                known[key] = {test: str(outcome) for test, outcome in run.outcomes.items()}
-                journal.append({"key": key, "what": what, "outcomes": known[key], "messages": run.messages})
-        return dict(known[key])
+                outcomes = {test: str(outcome) for test, outcome in run.outcomes.items()}
+                known[key] = {"key": key, "what": what, "outcomes": outcomes, "learned": sorted(run.learned)}
+                journal.append(known[key] | {"messages": run.messages})
+        guards.allowed.update(known[key]["learned"])
+        return dict(known[key]["outcomes"])
+
+
+@dataclass
+class _Guards:
+    """The files of an answer, and what the release's own code in them does that an answer may do too."""
+
+    files: tuple[str, ...]
+    allowed: set[str] = field(default_factory=set)
 
 
 def _encode(texts: Mapping[str, str]) -> dict[str, bytes | None]:

@@ -35,7 +35,7 @@ def find_required_names(
         messages = set(_list_messages(node))
         found |= {message for message in messages if message not in text and _plain(message) not in text}
         for one in set(_list_strings(node)) - messages:
-            if one not in text and one not in words and _is_from(one, strings):
+            if one.strip() not in text and _is_from(one, strings):
                 found.add(one)
     return sorted(found)
 

@@ -6,12 +6,14 @@ release on the user's machine.
 
 import json
 import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field, ValidationError, model_validator
 
-from dlbench.dataset.records import InnerPath, Record, Sha256
+from dlbench.dataset.loading import Kind, Problem
+from dlbench.dataset.records import InnerPath, Project, Record, Sha256
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import write_whole
 
@@ -70,18 +72,42 @@ class Rebuild(Record):
 
 def read_rebuilds(root: Path) -> dict[str, Rebuild]:
     """The rebuild tasks of a benchmark folder by id."""
-    found = {}
-    for path in sorted(root.glob("rebuilds/*.json")):
+    return {record.id: record for record in map(_read, list_files(root))}
+
+
+def list_files(root: Path) -> list[Path]:
+    return sorted(root.glob("rebuilds/*.json"))
+
+
+def _read(path: Path) -> Rebuild:
+    try:
+        record = Rebuild.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        first = error.errors()[0]
+        what = f"{'.'.join(map(str, first['loc'])) or 'record'}: {first['msg']}"
+        raise DLBenchError(what, where=str(path), fix="correct it, or construct the task again") from None
+    if path.name != name_file(record.id):
+        what, fix = f"the record of {record.id} has another file name", f"rename it to {name_file(record.id)}"
+        raise DLBenchError(what, where=str(path), fix=fix)
+    return record
+
+
+def check_rebuilds(root: Path, projects: Mapping[str, Project]) -> Iterator[Problem]:
+    """Problems of the records that need no sources to be seen."""
+    for path in list_files(root):
+        where = path.relative_to(root).as_posix()
         try:
-            record = Rebuild.model_validate_json(path.read_bytes())
-        except ValidationError as error:
-            first = error.errors()[0]
-            what = f"{'.'.join(map(str, first['loc'])) or 'record'}: {first['msg']}"
-            raise DLBenchError(what, where=str(path), fix="correct it, or construct the task again") from None
-        if path.name != name_file(record.id):
-            raise DLBenchError(f"the record of {record.id} has another file name", where=str(path), fix="rename it")
-        found[record.id] = record
-    return found
+            record = _read(path)
+        except DLBenchError as error:
+            yield Problem(Kind.MALFORMED_RECORD, where, error.what, error.fix)
+            continue
+        project = projects.get(record.project)
+        if project is None:
+            fix = f"write projects/{record.project}.toml"
+            yield Problem(Kind.UNKNOWN_PROJECT, where, f"there is no project {record.project!r}", fix)
+        elif project.version != record.version:
+            what = f"it was made from {record.version}, and the project's record names {project.version}"
+            yield Problem(Kind.SOURCE_MISMATCH, where, what, "construct the task again")
 
 
 def write_rebuild(root: Path, record: Rebuild) -> Path:
