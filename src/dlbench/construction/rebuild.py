@@ -7,7 +7,7 @@ the skeleton. Results of finished runs are kept in the work folder.
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -20,7 +20,7 @@ from dlbench.construction.required_names import find_required_names
 from dlbench.construction.selection.source_layout import find_layout
 from dlbench.construction.trace import TracedTest
 from dlbench.dataset.rebuild import LEAST_TESTS, Rebuild
-from dlbench.dataset.skeleton import Module, Reduction, Skeleton, hash_skeleton, reduce_tree
+from dlbench.dataset.skeleton import Module, Skeleton, hash_skeleton, reduce_tree
 from dlbench.dataset.validation import module_of
 from dlbench.errors import DLBenchError
 from dlbench.execution.file_sets import open_tree
@@ -132,8 +132,7 @@ class RebuildConstruction:
         """Units of `least` to `most` lines: the whole import package if it fits, otherwise parts of it. Modules that no
         test reaches stay as they are."""
         reduced = self._skeleton.reduce(self._kept)
-        removed = {name for name, definition in self._list_removed(reduced) if definition}
-        ran = set().union(*self._reached[0].values()) & removed
+        ran = set().union(*self._reached[0].values()) & self._list_bodies(reduced) - self._kept
         reached = {name.partition("::")[0] for name in ran}
         sizes = {path: one.lines for path, one in reduced.items() if path in reached}
         units = propose_units(sizes, self.prepared.project.import_root, least, most)
@@ -143,12 +142,10 @@ class RebuildConstruction:
             raise NotSuitable(what, where=self.name, fix="pass another range as --lines")
         return units
 
-    def _list_removed(self, reduced: Mapping[str, Reduction]) -> Iterator[tuple[str, bool]]:
-        """Every definition, and whether its body is removed."""
-        for path in reduced:
-            for one in self._skeleton.modules[path].definitions:
-                name = f"{path}::{one.qualname}"
-                yield name, not one.is_empty and name not in self._kept
+    def _list_bodies(self, paths: Iterable[str]) -> set[str]:
+        """The definitions of these modules that have a body to remove."""
+        modules = self._skeleton.modules
+        return {f"{path}::{one.qualname}" for path in paths for one in modules[path].definitions if not one.is_empty}
 
     def construct(self, unit: Unit, least: int, seed: int) -> Rebuild:
         """Raises NotSuitable with the reason if the unit makes no task."""
@@ -191,7 +188,7 @@ class RebuildConstruction:
     def _find_kept(self, unit: Unit, where: str) -> tuple[set[str], set[str]]:
         """The definitions that must keep their bodies, and the tests that pytest collects on the skeleton."""
         tree = self.prepared.tree
-        bodies = {name for name, _ in self._list_removed(dict.fromkeys(unit.files))}  # type: ignore[arg-type]
+        bodies = self._list_bodies(unit.files)
         kept = self._kept & bodies
         for _ in range(_ROUNDS):
             texts = reduce_tree(tree, unit.files, kept)

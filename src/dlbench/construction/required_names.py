@@ -7,6 +7,7 @@ is told with the task.
 import ast
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from dlbench.construction.collect import is_test_code
@@ -33,7 +34,7 @@ def find_required_names(
     for node in _list_hidden_code(tree, visible, hidden):
         found |= {name for name in _list_used(node) if name in names and name not in words}
         messages = set(_list_messages(node))
-        found |= {message for message in messages if message not in text and _plain(message) not in text}
+        found |= {_plain(message) for message in messages if message not in text and _plain(message) not in text}
         for one in set(_list_strings(node)) - messages:
             if one.strip() not in text and _is_from(one, strings):
                 found.add(one)
@@ -52,8 +53,11 @@ def _is_from(text: str, strings: Collection[str]) -> bool:
 
 
 def _plain(pattern: str) -> str:
-    """The text that a simple regular expression matches."""
-    return re.sub(r"\\(.)", r"\1", pattern).strip("^$")
+    """The text that a simple regular expression matches; any other is returned as it is."""
+    text = re.sub(r"\\(\W)", r"\1", pattern).strip("^$")
+    with suppress(re.error):  # an argument of that name need not be a pattern
+        return text if re.fullmatch(pattern, text) else pattern
+    return pattern
 
 
 def _list_used(node: ast.AST) -> Iterator[str]:
