@@ -5,6 +5,7 @@ Fresh mode defines a verdict: it is slow, and no execution can affect another. T
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from dlbench.dataset import Instance
 from dlbench.execution.answer import AnswerError
@@ -177,11 +178,8 @@ def to_status(
         return Status.TAMPERED, messages.forged, nothing
     if messages.of_kind("tampered"):
         return Status.TAMPERED, messages.of_kind("tampered")[0]["why"], nothing
-    if not ready:
-        reason = observation.stopped_for or f"exit code {observation.exit_code}"
-        return Status.HARNESS_ERROR, f"the sandbox did not start ({reason}): {observation.output[-2000:]}", tests
-    if confinement.confines and (ready[0]["network"] or ready[0]["user"] == 0):
-        return Status.HARNESS_ERROR, f"the sandbox {confinement.name} does not confine: {ready[0]}", tests
+    if failure_of_sandbox := find_sandbox_failure(observation, ready[0] if ready else None, confinement):
+        return Status.HARNESS_ERROR, failure_of_sandbox, tests
     if messages.of_kind("unguarded"):
         return Status.HARNESS_ERROR, "a pytest plugin imports the module before it can be guarded", tests
     if observation.stopped_for == "timeout":
@@ -200,6 +198,16 @@ def to_status(
         errors = collected[0]["errors"] if collected else []
         return Status.ERROR, "\n".join(errors)[:2000] or observation.output[-2000:], tests
     return Status.FAIL, failure, tests
+
+
+def find_sandbox_failure(observation: Observation, ready: dict[str, Any] | None, confinement: Sandbox) -> str:
+    """Why nothing can be judged here; empty if the sandbox confines."""
+    if ready is None:
+        reason = observation.stopped_for or f"exit code {observation.exit_code}"
+        return f"the sandbox did not start ({reason}): {observation.output[-2000:]}"
+    if confinement.confines and (ready["network"] or ready["user"] == 0):
+        return f"the sandbox {confinement.name} does not confine: {ready}"
+    return ""
 
 
 def is_memory_failure(failure: str) -> bool:

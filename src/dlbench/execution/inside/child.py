@@ -50,7 +50,7 @@ class Child:
         def send(kind: str, **content: Any) -> None:  # noqa: ANN401 - whatever JSON takes
             self.send(kind, **content)  # looked up late: a cross run opens a channel for each check
 
-        self.is_candidate, is_candidate_access = recognise(filename, ranges)
+        self.is_candidate, is_candidate_access = recognise({filename: ranges})
         self.tampered, _ = make_tampered(send, self.job["allowed"], learn=False)
         install(is_candidate_access, self.tampered, list_hidden(self.job), activate)
         unload_harness_modules(harness)

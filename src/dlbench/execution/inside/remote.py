@@ -228,7 +228,7 @@ def serve_calls(send: Send, job: Job, is_candidate: IsCandidateCode | None = Non
     ruleset = privileges.build_ruleset([os.path.join(job["tree"], name) for name in job["blinded"]], job["readable"])
     if ruleset is not None:
         privileges.enforce(ruleset)
-    is_candidate = is_candidate or recognise(path, [(first, last) for first, last in job["ranges"]])[0]
+    is_candidate = is_candidate or recognise({path: [(first, last) for first, last in job["ranges"]]})[0]
     send("started")
 
     def is_private(thing: Any) -> bool:  # noqa: ANN401
