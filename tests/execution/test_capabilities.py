@@ -5,7 +5,7 @@ import textwrap
 
 import pytest
 
-from dlbench.execution.capabilities import find_unusual
+from dlbench.execution.capabilities import Piece, find_unusual
 from dlbench.execution.ordinary_names import ModuleFacts
 
 MODULE = ast.parse("""
@@ -131,7 +131,9 @@ def project(tmp_path_factory):
 
 def screen(project, code: str, qualname: str = "f") -> set[str]:
     text = "if True:\n" + textwrap.indent(code, "    ") if "." in qualname else code
-    return find_unusual([ast.parse(text)], ModuleFacts(MODULE, "toy.core", project / "toy/core.py"), qualname)
+    return find_unusual(
+        [Piece(ast.parse(text), "." in qualname)], ModuleFacts(MODULE, "toy.core", project / "toy/core.py"), qualname
+    )
 
 
 @pytest.mark.parametrize("name", ORDINARY)
