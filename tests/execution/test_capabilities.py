@@ -5,7 +5,8 @@ import textwrap
 
 import pytest
 
-from dlbench.execution.capabilities import Piece, find_unusual
+from dlbench.execution.answer_facts import Piece
+from dlbench.execution.capabilities import find_unusual
 from dlbench.execution.ordinary_names import ModuleFacts
 
 MODULE = ast.parse("""

@@ -10,9 +10,9 @@ Everything that is not known to be harmless is unusual.
 import ast
 import re
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
-from dlbench.execution.ordinary_names import ModuleFacts, is_listed, is_listed_module, list_aliases, list_imports
+from dlbench.execution.answer_facts import LITERAL, MAKERS, NOBODY, WRAPS, AnswerFacts, Owner, Piece
+from dlbench.execution.ordinary_names import ModuleFacts, list_imports
 from dlbench.execution.plain_classes import is_literal, is_plain
 from dlbench.execution.scopes import (
     Function,
@@ -32,111 +32,56 @@ from dlbench.execution.unusual_names import (
     EVALUATING,
     KEYWORDS,
     SPARSE,
-    is_dangerous,
-    is_listed_attribute,
     is_special,
     is_suspicious,
 )
 
-_WRAPS = "functools.wraps"
-_LITERAL = {"operator.attrgetter", "operator.methodcaller"}
-"""Harmless when called with the names of attributes written out."""
-_MAKERS = {
-    "dataclasses.dataclass", "typing.NamedTuple", "typing.TypedDict", "typing_extensions.TypedDict", "enum.Enum",
-    "enum.IntEnum", "enum.Flag", "enum.IntFlag", "enum.StrEnum", "collections.namedtuple", "inspect.signature",
-}  # fmt: skip
-"""Harmless as a base or decorator of a class, in checks of types, and some in simple calls. In others they make classes
-from any names, or evaluate text."""
 _NOT_CALLED = {"numpy.ndarray", "numpy.generic", "numpy.void"}
 """Types that are harmless unless they are called: then they take memory and sizes of the caller's choice."""
-_CLOSED = {"test", "tests", "conftest", "testing", "_testing"}
 _FIELD = re.compile(r"\{[^{}:]*[.\[]")
 """A field of a format string that reads an attribute or an item."""
-_TO_SPARSE = ("tocs", "tobs", "tocoo", "to_sparse")
 _UNREAD = {"TypeAlias", "TypeVar", "ParamSpec", "TypeVarTuple", "TemplateStr", "Interpolation"}
 """Syntax newer than the rules here."""
-
-
-class Piece(NamedTuple):
-    """A part of an answer as it stands in the module."""
-
-    tree: ast.Module
-    is_member: bool = False
-    """Whether it stands in a class of the module; then it is parsed inside a block."""
 
 
 def find_unusual(pieces: list[Piece], module: ModuleFacts, qualname: str) -> set[str]:
     """What the code uses beyond ordinary code, in words."""
     try:
-        screen = _Screen(pieces, module, qualname)
+        facts = AnswerFacts(pieces, module, qualname)
+        screen = _Screen(facts)
         for piece in pieces:
             screen.read(piece)
-        return screen.found | list_shared_changes([piece.tree for piece in pieces], screen.is_shared)
+        return screen.found | list_shared_changes([piece.tree for piece in pieces], facts.is_shared)
     except RecursionError:
         return {"code that is nested too deeply to be read"}
 
 
-class _Owner(NamedTuple):
-    """The first parameter of the method around a node."""
-
-    name: str = ""
-    is_written: bool = False
-    """Whether the answer defines its class."""
-
-
-_NOBODY = _Owner()
-
-
 class _Screen:
-    def __init__(self, pieces: list[Piece], module: ModuleFacts, qualname: str) -> None:
-        self.module = module
-        self.aliases: dict[str, set[str]] = {}
-        for bound, meaning in [*module.aliases, *(pair for one in pieces for pair in list_aliases(one.tree))]:
-            self.aliases.setdefault(bound, set()).add(meaning)
-        self.holder, _, self.target = qualname.rpartition(".")
-        nodes = [node for piece in pieces for node in ast.walk(piece.tree)]
-        self.classes = [node for node in nodes if isinstance(node, ast.ClassDef)]
-        self.methods = {id(part): node for node in self.classes for part in node.body}
-        self.defined = {name for piece in pieces if not piece.is_member for name in list_stored(piece.tree)}
-        self.members = {name for piece in pieces if piece.is_member for name in list_stored(piece.tree)}
-        imported = {one for found in self.aliases.values() for one in found}
-        self.uses_tables = any(one.startswith(("pandas", "polars")) for one in imported)
-        makes_sparse = any(isinstance(node, ast.Attribute) and node.attr.startswith(_TO_SPARSE) for node in nodes)
-        self.uses_sparse = makes_sparse or any(one.startswith("scipy.sparse") for one in imported)
-        stored = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
-        stored |= {node.arg for node in nodes if isinstance(node, ast.arg)}
-        self.functions = {node.name for node in nodes if isinstance(node, Function)} - stored
+    def __init__(self, facts: AnswerFacts) -> None:
+        self.facts = facts
+        self.module = facts.module
+        self.aliases = facts.aliases
         self.found: set[str] = set()
         self.skipped: set[int] = set()
         self.placed: set[int] = set()
         """Names of types where they are harmless: as bases and decorators, in annotations and checks of types."""
-
-    def is_shared(self, chain: str) -> bool:
-        """Whether it may be an object of the project that outlives the call."""
-        name, _, rest = chain.partition(".")
-        if name in self.defined:
-            return False
-        meanings = [f"{one}.{rest}" if rest else one for one in self.aliases.get(name, ())]
-        if not meanings:
-            return name in self.module.stored
-        return any(self.module.is_internal(one) and not self._is_module(one) for one in meanings)
 
     def read(self, piece: Piece) -> None:
         tree = piece.tree
         if piece.is_member:
             block = tree.body[0]
             for node in block.body if isinstance(block, ast.If) else ():
-                is_target = isinstance(node, Function) and node.name == self.target
-                if not is_target and not self.module.may_bring(node, self.holder):
+                is_target = isinstance(node, Function) and node.name == self.facts.target
+                if not is_target and not self.module.may_bring(node, self.facts.holder):
                     self.found.add(f"member {getattr(node, 'name', type(node).__name__)}")
         else:  # after `del`, a name has the meaning that it had before
-            changed = (list_stored(tree) - {self.target}) & self.module.taken
+            changed = (list_stored(tree) - {self.facts.target}) & self.module.taken
             self.found.update(f"{name} = ... in the module" for name in changed)
         scopes = [node for node in ast.walk(tree) if isinstance(node, Scope | ast.ClassDef | ast.Module)]
         self.found.update(f"{name} with two meanings" for scope in scopes for name in list_ambiguous(scope))
-        self.visit(tree, frozenset(), _NOBODY, is_target=piece.is_member)
+        self.visit(tree, frozenset(), NOBODY, is_target=piece.is_member)
 
-    def visit(self, node: ast.AST, local: frozenset[str], owner: _Owner, *, is_target: bool = False) -> None:
+    def visit(self, node: ast.AST, local: frozenset[str], owner: Owner, *, is_target: bool = False) -> None:
         """`local`: names that functions around the node bind; they hold values, not modules or builtins. `is_target`:
         whether this piece stands in the class of a method that is the target."""
         if id(node) not in self.skipped:
@@ -146,10 +91,10 @@ class _Screen:
         if isinstance(node, Scope):
             outside = list_outside(node)
             bound = self._bind(node, local)
-            inner_owner = _NOBODY if owner.name in bound else owner
-            is_written = id(node) in self.methods
+            inner_owner = NOBODY if owner.name in bound else owner
+            is_written = id(node) in self.facts.methods
             if isinstance(node, Function) and node.args.args and (is_written or (is_target and not local)):
-                inner_owner = _Owner(node.args.args[0].arg, is_written) if self._has_owner(node) else _NOBODY
+                inner_owner = Owner(node.args.args[0].arg, is_written) if self._has_owner(node) else NOBODY
             inner = local | bound
         elif isinstance(node, ast.ClassDef):
             outside = list_outside(node)
@@ -163,8 +108,8 @@ class _Screen:
     def _has_owner(self, node: Function) -> bool:
         """Whether Python passes the object itself as the first argument."""
         kinds = [get_text(one.func if isinstance(one, ast.Call) else one) for one in node.decorator_list]
-        is_bound = not any(one.partition(".")[0] in {*self.defined, "staticmethod", "..."} for one in kinds)
-        if id(node) in self.methods:
+        is_bound = not any(one.partition(".")[0] in {*self.facts.defined, "staticmethod", "..."} for one in kinds)
+        if id(node) in self.facts.methods:
             is_bound = not kinds
         return is_bound and node.args.args[0].arg not in list_stored(node) and node.name != "__new__"
 
@@ -189,9 +134,9 @@ class _Screen:
         return bound
 
     def _is_builtin(self, name: str, local: frozenset[str]) -> bool:
-        return name not in local | self.defined | self.members and name not in self.aliases
+        return name not in local | self.facts.defined | self.facts.members and name not in self.aliases
 
-    def _inspect(self, node: ast.AST, local: frozenset[str], owner: _Owner) -> Iterator[str]:
+    def _inspect(self, node: ast.AST, local: frozenset[str], owner: Owner) -> Iterator[str]:
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 self._skip_decorators(node, local)
@@ -202,13 +147,13 @@ class _Screen:
             case ast.ClassDef(name=name):
                 self._place([*node.bases, *node.decorator_list])
                 self._place([one.func for one in node.decorator_list if isinstance(one, ast.Call) and not one.args])
-                if not is_plain(node, [self._find_meanings(base, local) for base in node.bases]):
+                if not is_plain(node, [self.facts.find_meanings(base, local) for base in node.bases]):
                     yield f"class {name}"
             case ast.Global(names=names):
                 yield from (f"global {name}" for name in names)
             case ast.Import() | ast.ImportFrom():
                 for name, is_star in list_imports(node):
-                    if is_star or not self._is_ordinary_import(name):
+                    if is_star or not self.facts.is_ordinary_import(name):
                         yield f"import {name}"
                 yield from (f"{one.asname} = ..." for one in node.names if one.asname and is_special(one.asname))
             case ast.Compare(left=left, comparators=others):
@@ -251,11 +196,11 @@ class _Screen:
                 if is_sparse or (root is not None and root.id not in local):
                     yield f"{get_text(value)}[...] = ..."
             case ast.MatchClass(kwd_attrs=names):
-                yield from (f".{name}" for name in names if not self._is_ordinary_attribute(name))
+                yield from (f".{name}" for name in names if not self.facts.is_ordinary_attribute(name))
             case ast.AST() if type(node).__name__ in _UNREAD:
                 yield type(node).__name__
 
-    def _check_call(self, node: ast.Call, local: frozenset[str], owner: _Owner) -> Iterator[str]:
+    def _check_call(self, node: ast.Call, local: frozenset[str], owner: Owner) -> Iterator[str]:
         function = node.func
         match node:
             case ast.Call(func=ast.Name(id="isinstance" | "issubclass" | "str" | "repr" as name), args=arguments):
@@ -265,15 +210,15 @@ class _Screen:
             case ast.Call(func=ast.Name(id="getattr" | "hasattr" as name), args=[_, ast.Constant(value=str(attr)), *_]):
                 if self._is_builtin(name, local):
                     self.skipped.add(id(function))
-                if not self._is_ordinary_attribute(attr):
+                if not self.facts.is_ordinary_attribute(attr):
                     yield f".{attr}"
             case ast.Call(func=ast.Attribute(value=ast.Constant(value=str(text)), attr="format")):
                 if not _FIELD.search(text):
                     self.skipped.add(id(function))
             case ast.Call(func=ast.Attribute(attr=attr), args=[ast.expr() as first, *_]) if (
-                attr in BY_NAME and self.uses_tables
+                attr in BY_NAME and self.facts.uses_tables
             ):
-                if not self._is_written(first, local, attr):
+                if not self.facts.is_written(first, local, attr):
                     yield f".{attr}(...) of a computed name"
             case ast.Call(func=ast.Attribute(attr="eval"), args=[], keywords=[]):
                 self.placed.add(id(function))  # of a model of torch
@@ -286,11 +231,11 @@ class _Screen:
             for one in self.aliases.get(root.id, set()) if root.id not in local else ():
                 meaning = f"{one}.{rest}" if rest else one
                 written = [part.value for part in node.args if isinstance(part, ast.Constant)]
-                if meaning in _LITERAL and len(written) == len(node.args) and not node.keywords:
+                if meaning in LITERAL and len(written) == len(node.args) and not node.keywords:
                     self.skipped.update((id(function), id(root)))
                     names = [str(name) for name in (written if meaning == "operator.attrgetter" else written[:1])]
                     parts = [part for name in names for part in name.split(".")]
-                    yield from (f".{part}" for part in parts if not self._is_ordinary_attribute(part))
+                    yield from (f".{part}" for part in parts if not self.facts.is_ordinary_attribute(part))
                 keywords = {word.arg for word in node.keywords}
                 if meaning == "collections.namedtuple" and all(map(is_literal, node.args)) and keywords <= {"defaults"}:
                     self._place([function])
@@ -304,19 +249,7 @@ class _Screen:
                 if argument == owner.name != "cls" and _is_type(function):
                     self._skip_types([function], local)
 
-    def _is_written(self, node: ast.expr, local: frozenset[str], attr: str) -> bool:
-        """Whether it is a function or a name that is written out, for methods that take either."""
-        match node:
-            case ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Dict(values=parts):
-                return all(self._is_written(part, local, attr) for part in parts)
-            case ast.Name(id=name):
-                # `transform` takes data, too
-                return name not in local or attr == "transform" or name in self.functions
-        return isinstance(node, ast.Constant | ast.Lambda | ast.Attribute) or (
-            attr == "transform" and not isinstance(node, ast.BinOp | ast.JoinedStr)
-        )
-
-    def _check_store(self, value: ast.expr, attr: str, local: frozenset[str], owner: _Owner) -> Iterator[str]:
+    def _check_store(self, value: ast.expr, attr: str, local: frozenset[str], owner: Owner) -> Iterator[str]:
         root = get_root(value)
         is_own = isinstance(value, ast.Name) and value.id == owner.name
         if root is not None and root.id not in local:
@@ -330,12 +263,12 @@ class _Screen:
         if node.id in BUILTINS:
             yield node.id
         for meaning in self.aliases.get(node.id, ()):
-            if self._is_module(meaning):
+            if self.facts.is_module(meaning):
                 yield f"{meaning} as a value"
-            elif not self._is_ordinary_name(meaning) or (meaning in _MAKERS and id(node) not in self.placed):
+            elif not self.facts.is_ordinary_name(meaning) or (meaning in MAKERS and id(node) not in self.placed):
                 yield meaning
 
-    def _check_chain(self, node: ast.Attribute, local: frozenset[str], owner: _Owner) -> Iterator[str]:
+    def _check_chain(self, node: ast.Attribute, local: frozenset[str], owner: Owner) -> Iterator[str]:
         """Check `a.b.c` as a whole."""
         if node.attr in EVALUATING and id(node) not in self.placed:
             yield f".{node.attr}"
@@ -347,74 +280,28 @@ class _Screen:
             self.skipped.add(id(inner))
             inner = inner.value
         if not isinstance(inner, ast.Name) or inner.id in local:
-            own = isinstance(inner, ast.Name) and inner.id == owner.name
+            is_own = isinstance(inner, ast.Name) and inner.id == owner.name
+            holder = self.facts.find_class(inner)
             for part in parts:
-                if not self._is_ordinary_attribute(part, owner if own else _NOBODY):
+                if not self.facts.is_ordinary_attribute(part, owner if is_own else NOBODY, holder):
                     yield f".{part}"
-                own = False
+                is_own, holder = False, ""
             return
         self.skipped.add(id(inner))
         if not parts:
             yield from self._check_name(inner)
             return
-        is_own_class = inner.id == self.holder.rpartition(".")[2] and self.target in parts
-        if is_own_class or any(self._is_method_of(inner.id, part) for part in parts):
+        is_own_class = inner.id == self.facts.holder.rpartition(".")[2] and self.facts.target in parts
+        if is_own_class or any(self.facts.is_method_of(inner.id, part) for part in parts):
             yield f"{inner.id}.{'.'.join(parts)}"  # a method called with an object of the caller's choice
         if inner.id not in self.aliases:
             yield from self._check_name(inner)
-            yield from (f".{part}" for part in parts if not self._is_ordinary_attribute(part, cls=inner.id))
+            yield from (f".{part}" for part in parts if not self.facts.is_ordinary_attribute(part, cls=inner.id))
         for meaning in self.aliases.get(inner.id, ()):
             chain = ".".join([meaning, *parts])
-            is_maker = chain in _MAKERS and id(node) not in self.placed
-            if self._is_module(chain) or not self._is_ordinary_name(chain) or is_maker:
+            is_maker = chain in MAKERS and id(node) not in self.placed
+            if self.facts.is_module(chain) or not self.facts.is_ordinary_name(chain) or is_maker:
                 yield chain
-
-    def _is_ordinary_attribute(self, name: str, owner: _Owner = _NOBODY, cls: str = "") -> bool:
-        """Whether honest code may read it from any object, or from its own object or from a class of the answer."""
-        if is_dangerous(name) or (self.uses_sparse and name in SPARSE and name not in self.module.attributes):
-            return False
-        if is_listed_attribute(name) or name in EVALUATING or self.module.has_attribute(name):
-            return True
-        if owner.name:
-            return owner.is_written or name in self.members
-        own = {self.holder.rpartition(".")[2]: self.members} | {one.name: list_stored(one) for one in self.classes}
-        return name in own.get(cls, ())
-
-    def _is_method_of(self, name: str, part: str) -> bool:
-        """Whether it is a method of a class that the answer defines, which takes its object as the first argument."""
-        found = [one for one in self.classes if one.name == name and name in self.defined]
-        functions = [one for cls in found for one in cls.body if isinstance(one, Function) and one.name == part]
-        return any(one.args.args and one.args.args[0].arg != "cls" and not one.decorator_list for one in functions)
-
-    def _is_module(self, chain: str) -> bool:
-        is_imported = chain in self.module.imported and "." not in chain
-        return is_listed_module(chain) or is_imported or self.module.is_module(chain)
-
-    def _is_ordinary_name(self, chain: str) -> bool:
-        if is_listed(chain, self.module.libraries):
-            return True
-        if any(part in _CLOSED or is_dangerous(part) for part in chain.split(".")):
-            return False
-        if chain in self.module.chains or chain in self.module.imported:
-            return True
-        whole, _, attr = chain.rpartition(".")
-        is_attribute = is_listed(whole, self.module.libraries) or not self.module.is_module(whole)
-        if is_attribute and not self._is_ordinary_attribute(attr):
-            return False
-        # an attribute of something that is no module
-        return self.module.defines(chain) or is_listed(whole, self.module.libraries)
-
-    def _is_ordinary_import(self, name: str) -> bool:
-        is_module = is_listed_module(name) or self.module.is_module(name)
-        return is_module or name in self.module.imported | _LITERAL | _MAKERS | {_WRAPS} or self._is_ordinary_name(name)
-
-    def _find_meanings(self, node: ast.expr, local: frozenset[str] = frozenset()) -> set[str]:
-        """What a dotted name may stand for."""
-        text = get_text(node)
-        name, _, rest = text.partition(".")
-        if name in local | self.defined | self.members:
-            return {"..."}
-        return {f"{one}.{rest}" if rest else one for one in self.aliases.get(name, set())} or {text}
 
     def _place(self, nodes: Iterable[ast.expr | None]) -> None:
         for node in nodes:
@@ -429,7 +316,9 @@ class _Screen:
             match decorator:
                 case ast.Name(id="property") if self._is_builtin("property", local):
                     self.skipped.add(id(decorator))
-                case ast.Call(func=function, args=[_], keywords=[]) if self._find_meanings(function, local) == {_WRAPS}:
+                case ast.Call(func=function, args=[_], keywords=[]) if self.facts.find_meanings(function, local) == {
+                    WRAPS
+                }:
                     self.skipped.update(id(one) for one in ast.walk(function))
 
     def _skip_types(self, nodes: list[ast.expr], local: frozenset[str]) -> None:

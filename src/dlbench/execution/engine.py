@@ -15,7 +15,8 @@ from dlbench.dataset import Instance
 from dlbench.dataset.plus import PlusRecord
 from dlbench.dataset.target import Target, find_target
 from dlbench.execution.answer import AnswerError
-from dlbench.execution.capabilities import Piece, find_unusual
+from dlbench.execution.answer_facts import Piece
+from dlbench.execution.capabilities import find_unusual
 from dlbench.execution.limits import Limits
 from dlbench.execution.ordinary_names import ModuleFacts
 from dlbench.execution.patch import Place, find_place, plan_patch

@@ -1,7 +1,8 @@
 """Read scopes of Python code: the names that functions and comprehensions bind, and dotted names as text."""
 
 import ast
-from collections.abc import Collection, Iterator
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
@@ -56,6 +57,34 @@ def list_ambiguous(scope: Block) -> set[str]:
     }
     arguments = _list_arguments(scope) if isinstance(scope, Scope) else set()
     return imported & (arguments | list_stored(scope, absent))
+
+
+def list_bound_anywhere(nodes: Iterable[ast.AST]) -> dict[str, list[str]]:
+    """What each name is bound to, once for every place: "function", "class", the name of what is called, or ""."""
+    found: dict[str, list[str]] = defaultdict(list)
+    made = {
+        id(node.targets[0]): node.value.func.id
+        for node in nodes
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Name)
+    }
+    for node in nodes:
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                found[name].append("function")
+            case ast.ClassDef(name=name):
+                found[name].append("class")
+            case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+                found[name].append(made.get(id(node), ""))
+            case (
+                ast.arg(arg=name)
+                | ast.alias(asname=str(name))
+                | ast.alias(name=name)
+                | ast.ExceptHandler(name=str(name))
+            ):
+                found[name].append("")
+            case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
+                found[name].append("")
+    return found
 
 
 def list_stored(scope: Block, without: Collection[int] = ()) -> set[str]:

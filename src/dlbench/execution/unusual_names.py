@@ -37,11 +37,11 @@ BY_NAME = frozenset({"agg", "aggregate", "apply", "transform"})
 SPARSE = frozenset({"indices", "indptr", "row", "col", "offsets"})
 """Attributes of sparse matrices that compiled code trusts."""
 CAREFUL = frozenset({
-    "base", "dump", "dumps", "tofile", "getfield", "setfield", "setflags", "resize", "resize_", "set_state",
-    "get_state", "bit_generator", "cffi", "capsule", "next_functions", "variable", "addHandler", "addFilter",
-    "removeFilter", "filters", "obj", "pyfunc", "read", "readline", "readlines", "read_text", "read_bytes", "write", "write_text",
-    "write_bytes", "open", "unlink", "share_memory_", "flatiter", "itviews", "operands", "fget", "fset", "fdel", "lib",
-    "core", "testing", "interface", "plot", "func",
+    "base", "dump", "dumps", "tofile", "getfield", "setfield", "setflags", "resize", "resize_", "set_state", "func",
+    "get_state", "bit_generator", "cffi", "capsule", "next_functions", "variable", "addHandler", "addFilter", "plot",
+    "removeFilter", "filters", "obj", "pyfunc", "read", "readline", "readlines", "read_text", "read_bytes", "write",
+    "write_text", "write_bytes", "open", "unlink", "share_memory_", "flatiter", "itviews", "operands", "fget", "fset",
+    "fdel", "lib", "core", "testing", "interface",
 })  # fmt: skip
 """Attributes that are unusual although a project defines one of that name, unless the module uses it."""
 MUTATING = frozenset({
