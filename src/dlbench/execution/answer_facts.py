@@ -105,7 +105,8 @@ class AnswerFacts:
     def is_ordinary_name(self, chain: str) -> bool:
         if is_listed(chain, self.module.libraries):
             return True
-        if any(part in _CLOSED or is_dangerous(part) for part in chain.split(".")):
+        inside = self.module.skip_module(chain)
+        if any(part in _CLOSED for part in chain.split(".")) or any(map(is_dangerous, inside)):
             return False
         if chain in self.module.chains or chain in self.module.imported:
             return True

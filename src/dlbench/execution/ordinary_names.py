@@ -87,6 +87,12 @@ class ModuleFacts:
         self.parents = name.split(".") if is_package else name.split(".")[:-1]
         self.root = file.parents[len(self.parents)] if file is not None else None
 
+    def skip_module(self, chain: str) -> list[str]:
+        """The parts of a dotted name behind the module of the project that it begins with, if any."""
+        parts = self._make_absolute(chain)
+        count = next((count for count in range(len(parts), 0, -1) if self._find_file(parts[:count])), 0)
+        return parts[count:] if count else chain.split(".")
+
     def has_attribute(self, name: str) -> bool:
         """Whether the module uses it behind a dot, or the project defines it for its own objects."""
         return name in self.attributes or (
