@@ -222,6 +222,13 @@ def test_the_own_class_makes_objects_only_where_the_first_parameter_is_the_objec
     assert screen(project, f"@staticmethod\n{make}", "C.f")
 
 
+def test_attribute_that_the_reference_sets_is_not_licensed_where_a_class_is_a_value(project):
+    """Set on a class of a library, it would change every object."""
+    assert screen(project, "def f(x):\n    x.columns = 1") == {".columns = ..."}
+    found = screen(project, "import pandas as pd\ndef f(x):\n    for kind in [pd.DataFrame]:\n        kind.columns = 1")
+    assert not all(is_licensed(word) for word in found)
+
+
 @pytest.mark.parametrize("word", ["blosc2.NDArray", "import cc3d.statistics", ".columns = ..."])
 def test_reference_licenses_names_of_libraries_and_kept_attributes(word):
     assert is_licensed(word)

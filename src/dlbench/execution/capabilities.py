@@ -51,9 +51,12 @@ def find_unusual(pieces: list[Piece], module: ModuleFacts, qualname: str) -> set
         screen = _Screen(facts)
         for piece in pieces:
             screen.read(piece)
-        return screen.found | list_shared_changes([piece.tree for piece in pieces], facts.is_shared)
+        found = screen.found | list_shared_changes([piece.tree for piece in pieces], facts.is_shared)
     except RecursionError:
         return {"code that is nested too deeply to be read"}
+    # an object whose attribute is set, as the reference does, could then be a class
+    is_set = any(word.startswith(".") and word.endswith(" = ...") for word in found)
+    return found | ({f"class {name} as a value" for name in screen.handed_on} if is_set else set())
 
 
 class _Screen:
@@ -65,6 +68,9 @@ class _Screen:
         self.skipped: set[int] = set()
         self.placed: set[int] = set()
         """Names of types where they are harmless: as bases and decorators, in annotations and checks of types."""
+        self.called: set[int] = set()
+        self.handed_on: set[str] = set()
+        """Classes that are values."""
 
     def read(self, piece: Piece) -> None:
         tree = piece.tree
@@ -202,6 +208,7 @@ class _Screen:
 
     def _check_call(self, node: ast.Call, local: frozenset[str], owner: Owner) -> Iterator[str]:
         function = node.func
+        self.called.add(id(function))
         match node:
             case ast.Call(func=ast.Name(id="isinstance" | "issubclass" | "str" | "repr" as name), args=arguments):
                 if self._is_builtin(name, local):
@@ -262,11 +269,19 @@ class _Screen:
         # a definition or an import elsewhere in the answer does not make it another name here
         if node.id in BUILTINS:
             yield node.id
+        if node.id in self.module.classes:
+            self._note_class(node, node.id)
         for meaning in self.aliases.get(node.id, ()):
             if self.facts.is_module(meaning):
                 yield f"{meaning} as a value"
-            elif not self.facts.is_ordinary_name(meaning) or (meaning in MAKERS and id(node) not in self.placed):
+                continue
+            self._note_class(node, meaning)
+            if not self.facts.is_ordinary_name(meaning) or (meaning in MAKERS and id(node) not in self.placed):
                 yield meaning
+
+    def _note_class(self, node: ast.expr, meaning: str) -> None:
+        if meaning.rpartition(".")[2][:1].isupper() and id(node) not in self.placed | self.called:
+            self.handed_on.add(meaning)
 
     def _check_chain(self, node: ast.Attribute, local: frozenset[str], owner: Owner) -> Iterator[str]:
         """Check `a.b.c` as a whole."""
@@ -299,6 +314,7 @@ class _Screen:
             yield from (f".{part}" for part in parts if not self.facts.is_ordinary_attribute(part, cls=inner.id))
         for meaning in self.aliases.get(inner.id, ()):
             chain = ".".join([meaning, *parts])
+            self._note_class(node, chain)
             is_maker = chain in MAKERS and id(node) not in self.placed
             if self.facts.is_module(chain) or not self.facts.is_ordinary_name(chain) or is_maker:
                 yield chain
