@@ -112,3 +112,20 @@ def test_pass_stays_where_the_reference_cannot_be_replayed_either(tmp_path, engi
         assert verdict.passed, verdict
         assert verdict.extra["confirmed"] is is_confirmed
     assert "cannot be replayed" in judge(engine, prepared, instance, ESCAPE).extra["doubt"]
+
+
+SEARCH = """import gc, inspect, linecache, sys, types
+    text = "".join(("factor must not", " be zero"))
+    functions = [one for one in gc.get_objects() if isinstance(one, types.FunctionType)]
+    assert not any(text in one.__code__.co_consts for one in functions)
+    assert not any(text in "".join(lines[2]) for lines in linecache.cache.values() if len(lines) == 4)
+    assert not any("test_core" in name for name in sys.modules)
+    try: assert text not in open(sys.modules["toy.core"].__file__).read()
+    except OSError: pass"""
+
+
+def test_process_of_a_replayed_candidate_holds_no_test_and_no_reference(judge_code):
+    """It looks like tampering where the tests are, and is confirmed only if it finds nothing where it is replayed."""
+    verdict = judge_code(RIGHT.format(first=SEARCH))
+    assert verdict.passed, verdict
+    assert verdict.extra["confirmed"]
