@@ -168,10 +168,10 @@ TASK = "toylib/rebuild-toylib"
 RIGHT = {"toylib/core.py": CORE, "toylib/tables.py": TABLES}
 
 
-def write_rebuild_toy(root: Path) -> Path:
-    """A benchmark's folder with one rebuild task, and the project's source beside it."""
+def write_rebuild_toy(root: Path, more: dict[str, str] | None = None) -> Path:
+    """A benchmark's folder with one rebuild task, and the project's source beside it. `more`: further files of it."""
     benchmark, source = root / "toys", root / "source"
-    write_project(benchmark, source, "toylib", FILES)
+    write_project(benchmark, source, "toylib", FILES | (more or {}))
     lock = load().root / "locks" / "numpy.txt"
     (benchmark / "locks/toy.txt").write_text(lock.read_text())
     files = ("toylib/core.py", "toylib/tables.py")
