@@ -105,12 +105,13 @@ TEST_IDS = {
 }
 
 
-def write_toy(root: Path) -> Path:
-    """A benchmark folder `toys` and, beside it, the project's source."""
+def write_toy(root: Path, scale: str = "") -> Path:
+    """A benchmark folder `toys` and, beside it, the project's source. `scale`: another reference of that function."""
+    module = MODULE.replace(find_target(MODULE, "scale").text, scale or find_target(MODULE, "scale").text)
     files = {
         "toy/__init__.py": "",
         "toy/base.py": "OFFSET = 0\n",
-        "toy/core.py": MODULE,
+        "toy/core.py": module,
         # imported before any test is collected, as many projects do
         "tests/conftest.py": "import toy.core  # noqa: F401\n",
         "tests/test_core.py": TESTS,
@@ -119,7 +120,7 @@ def write_toy(root: Path) -> Path:
     benchmark = root / "toys"
     write_project(benchmark, root / "source", "toy", files)
     for qualname, prompt in PROMPTS.items():
-        target = find_target(MODULE, qualname)
+        target = find_target(module, qualname)
         assert target.sha256 == hashlib.sha256(target.text.encode()).hexdigest()
         tests = ", ".join(f'"{test}"' for test in TEST_IDS[qualname])
         text = INSTANCE.format(qualname=qualname, sha256=target.sha256, prompt=prompt, tests=tests)

@@ -1,13 +1,18 @@
 """Unusual but honest code is not reported as tampering: it passes in both modes."""
 
+import ast
 import tempfile
+import textwrap
+from dataclasses import replace
 from functools import cache
 
 import pytest
 
+from dlbench.dataset import load
 from dlbench.execution import Engine, choose_sandbox
+from dlbench.execution.judge import judge
 from dlbench.execution.pool import Pool, Task
-from dlbench.runs.verdict import Verdict
+from dlbench.runs.verdict import Confirm, Verdict
 from dlbench.workspace import prepare
 from tests.adversarial.arena import LIMITS, open_project
 
@@ -88,6 +93,19 @@ def judge_answers(mode: str, names: list[str]) -> dict[str, Verdict]:
 def test_honest_code_passes(name: str, mode: str):
     verdict = judged(mode)[name]
     assert verdict.passed, verdict
+
+
+@pytest.mark.slow
+def test_first_import_of_a_library_is_no_tampering(engine):
+    """Extension modules of scipy take names from ctypes while the candidate's import statement runs."""
+    benchmark = load()
+    instance = benchmark.instances["albucore/albucore.arithmetic._prepare_array_value"]
+    prepared = prepare(benchmark.projects["albucore"], benchmark.root)
+    module = ast.parse(textwrap.dedent(engine.target(prepared, instance).target.text))
+    module.body[0].body[:0] = ast.parse("import scipy.optimize").body
+    verdict = judge(replace(engine, confirm=Confirm.UNUSUAL), prepared, instance, ast.unparse(module))
+    assert verdict.passed
+    assert "confirmed" not in verdict.extra
 
 
 @pytest.mark.parametrize("mode", ["auto", "fresh"])

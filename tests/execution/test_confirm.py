@@ -4,9 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from dlbench.dataset import load
 from dlbench.execution.engine import Engine
 from dlbench.execution.judge import Warm, judge
 from dlbench.runs.verdict import Confirm, Outcome, Status
+from dlbench.workspace import prepare
+from tests.conftest import write_toy
 
 RIGHT = """def scale(values, factor=2):
     {first}
@@ -29,6 +32,10 @@ def scale(values, factor=2):
         raise ValueError
     return Scaler(factor).apply(values)
 """
+ESCAPE = RIGHT.format(
+    first="values = list(values) if not values else values; values.append(one for one in range(10**6))"
+).replace("in values]", "in values[:-1]]")
+"""It passes, and leaves in its argument what cannot be sent."""
 
 
 @pytest.fixture(params=["warm", "fresh"])
@@ -84,3 +91,24 @@ def test_every_pass_is_replayed_on_request(judge_code, engine):
     verdict = judge_code(RIGHT.format(first="pass"), replace(engine, confirm=Confirm.ALL))
     assert verdict.passed
     assert verdict.extra["confirmed"]
+
+
+def test_pass_that_cannot_be_replayed_does_not_count_if_the_reference_can(judge_code, engine):
+    verdict = judge_code(ESCAPE)
+    assert verdict.passed
+    verdict = judge_code(ESCAPE, replace(engine, confirm=Confirm.ALL, replayable={}))
+    assert verdict.status is Status.UNCONFIRMED, verdict
+    assert "cannot be replayed" in verdict.message
+
+
+def test_pass_stays_where_the_reference_cannot_be_replayed_either(tmp_path, engine):
+    source = ESCAPE.replace("for value in", "+ OFFSET for value in")
+    benchmark = load(write_toy(tmp_path, source))
+    prepared = prepare(benchmark.projects["toy"], benchmark.root)
+    instance = benchmark.instances["toy/toy.core.scale"]
+    engine = replace(engine, confirm=Confirm.ALL, replayable={})
+    for code, is_confirmed in ((ESCAPE, False), (RIGHT.format(first="pass"), True)):
+        verdict = judge(engine, prepared, instance, code)
+        assert verdict.passed, verdict
+        assert verdict.extra["confirmed"] is is_confirmed
+    assert "cannot be replayed" in judge(engine, prepared, instance, ESCAPE).extra["doubt"]

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 import scipy.stats
+from sklearn.utils import Bunch
 
 from dlbench.execution.inside.plain_data import Codec
 from dlbench.execution.inside.plain_values import Unreplayable
@@ -173,6 +175,19 @@ FORGED = {
     "a new object of a library": ["new", 0, ["object", ["logging", "Formatter"], None, []]],
     "a value of a made-up kind": ["value", "os.system", ["true"]],
     "a path to nowhere": ["value", "torch.dtype", ["load"]],
+    "an array larger than its data": ["new", 0, ["array", "<f8", [1000], 0]],
+    "a shape whose product overflows": ["new", 0, ["array", "<f8", [2**32, 2**32], 0]],
+    "a negative shape": ["new", 0, ["array", "|u1", [-1], 0]],
+    "a boolean array with other values": ["new", 0, ["array", "|b1", [4], 0]],
+    "a field with a title": ["new", 0, ["array", [[["title", "name"], "<f4"]], [1], 0]],
+    "overlapping fields": ["new", 0, ["array", {"names": ["a", "b"], "formats": ["<f4", "<i4"], "offsets": [0, 0]}, [1], 0]],
+    "a type given by a class": ["value", "numpy.scalar", [["class", ["builtins", "float"]], ["bytes", 0]]],
+    "an array of objects without its objects": ["new", 0, ["objects", [3], []]],
+    "a tensor without data": ["new", 0, ["tensor", "Tensor", "float32", [9], 1, False, None, -1, [], []]],
+    "a boolean tensor with other values": ["new", 0, ["tensor", "Tensor", "bool", [4], 0, False, None, -1, [], []]],
+    "a class of a closed module": ["class", ["sklearn.utils._mocking", "MockDataFrame"]],
+    "an estimator that forwards every name": ["new", 0, ["object", ["sklearn.frozen._frozen", "FrozenEstimator"], None, [["estimator", 1]]]],
+    "a named tuple with too few items": ["named", ["scipy.sparse.linalg._isolve.lsmr", "Missing"], []],
 }  # fmt: skip
 
 
@@ -205,7 +220,7 @@ def test_function_of_a_library_arrives_as_a_handle_that_runs_on_the_other_side(f
 @pytest.mark.parametrize("name", FORGED)
 def test_forged_data_is_refused(name, sides):
     with pytest.raises(Unreplayable):
-        sides[0].read(FORGED[name], [], [b"\x80\x04N."])
+        sides[0].read(FORGED[name], [], [b"\x80\x04N.", b""])
 
 
 @pytest.mark.parametrize("name", ["norm", "__array__"])
@@ -226,3 +241,100 @@ def test_partial_functions_and_errors_of_python_arrive(sides):
     assert isinstance(send(KeyError("k"), candidate, tests), KeyError)
     with pytest.raises(Unreplayable):
         send(unittest.SkipTest("x"), candidate, tests)
+
+
+def forge_sparse(form: str, shape, **parts):
+    """A message with a sparse array of these parts, each an array."""
+    pairs, blobs = [["_shape", ["tuple", list(shape)]]], []
+    for name, part in parts.items():
+        content = (
+            part
+            if isinstance(part, bool)
+            else ["new", len(blobs) + 1, ["array", part.dtype.str, list(part.shape), len(blobs)]]
+        )
+        pairs.append([name, content])
+        blobs += [] if isinstance(part, bool) else [part.tobytes()]
+    return ["new", 0, ["object", [f"scipy.sparse._{form}", f"{form}_array"], None, pairs]], [], blobs
+
+
+ONES, STARTS = np.ones(2), np.array([0, 1, 2], np.int32)
+
+
+def test_sparse_arrays_arrive(sides):
+    for array in (
+        scipy.sparse.random_array((3, 4), density=0.5, format=form) for form in ("csr", "csc", "coo", "bsr", "dia")
+    ):
+        tests, candidate = sides
+        arrived = send(send(array, tests, candidate), candidate, tests)
+        assert (arrived.toarray() == array.toarray()).all()
+        new = send(array.copy(), candidate, tests)
+        assert (new.toarray() == array.toarray()).all()
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        forge_sparse("csr", (2, 3), data=ONES, indices=np.array([0, 3], np.int32), indptr=STARTS),
+        forge_sparse("csr", (2, 3), data=ONES, indices=np.array([-1, 0], np.int32), indptr=STARTS),
+        forge_sparse("csc", (3, 2), data=ONES, indices=np.array([0, 1], np.int32), indptr=STARTS * 9),
+        forge_sparse(
+            "csr", (2, 3), data=ONES, indices=np.array([0, 1], np.int32), indptr=np.array([0, 9, 2], np.int32)
+        ),
+        forge_sparse("csr", (1 << 40, 3), data=ONES, indices=np.array([0, 1], np.int32), indptr=STARTS),
+        forge_sparse("csr", (-2, 3), data=ONES, indices=np.array([0, 1], np.int32), indptr=STARTS),
+        forge_sparse("coo", (2, 2), data=ONES, row=np.array([0, 1]), col=np.array([0, 7])),
+        forge_sparse("dia", (2, 2), data=np.ones((1, 2)), offsets=np.array([1 << 40])),
+        forge_sparse("lil", (2, 2), rows=ONES, data=ONES),
+    ],
+)
+def test_sparse_array_with_indices_outside_its_shape_is_refused(forged, sides):
+    with pytest.raises(Unreplayable):
+        sides[0].read(*forged)
+
+
+def test_what_a_sparse_array_claims_of_its_order_does_not_count(sides):
+    twice = {"data": ONES, "indices": np.array([1, 1], np.int32), "indptr": np.array([0, 2, 2], np.int32)}
+    found = sides[0].read(*forge_sparse("csr", (2, 3), **twice, _has_canonical_format=True, _has_sorted_indices=True))
+    assert not found.has_canonical_format
+
+
+def test_later_change_of_a_sparse_array_is_checked(sides):
+    tests, candidate = sides
+    arrived = send(scipy.sparse.csr_array(np.eye(2)), tests, candidate)
+    arrived.indices[0] = 1 << 20
+    with pytest.raises(Unreplayable, match="outside its shape"):
+        send(None, candidate, tests)
+
+
+@pytest.mark.parametrize("name", ["__array_interface__", "__len__", "keys", "a.b"])
+def test_names_of_a_bunch_cannot_stand_for_methods(name, sides):
+    tests, candidate = sides
+    assert send(Bunch(data=1), candidate, tests) == {"data": 1}
+    with pytest.raises(Unreplayable, match="with the name"):
+        send(Bunch(**{name: {"data": (0, False)}}), candidate, tests)
+    received = send(Bunch(data=1), tests, candidate)
+    received[name] = 1
+    with pytest.raises(Unreplayable, match="with the name"):
+        send(None, candidate, tests)
+
+
+@pytest.mark.parametrize("registry", ["_buffers", "_parameters", "_modules"])
+def test_names_of_a_module_cannot_stand_for_methods(registry, sides):
+    torch = pytest.importorskip("torch")
+    tests, candidate = sides
+    assert send(torch.nn.Linear(2, 1), candidate, tests).weight.shape == (1, 2)
+    for name, value in (("__array_interface__", None), ("forward", None), ("a.b", None), ("x", {"data": 1})):
+        module = torch.nn.Linear(2, 1)
+        getattr(module, registry)[name] = value
+        with pytest.raises(Unreplayable, match=r"with the name|with other"):
+            send(module, candidate, tests)
+
+
+def test_answer_without_requests_leaves_functions_that_can_be_called_later(connected):
+    """The state of shared objects is still told when a returned function is called."""
+    tests, candidate = connected
+    tests.make_proxy = lambda number: setattr(tests, "is_awaited", True)
+    tests.read(*candidate.write([1])[:2], [], is_last=True)
+    assert not tests.marks
+    tests.read(*candidate.write(lambda: None)[:2], [], is_last=True)
+    assert tests.marks

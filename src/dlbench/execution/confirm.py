@@ -17,13 +17,14 @@ from typing import Any
 
 from dlbench.dataset import Instance
 from dlbench.execution.engine import Candidate, Engine, TargetInModule
-from dlbench.execution.fresh import Doubt, to_status
+from dlbench.execution.fresh import ATTEMPTS, Doubt, to_status, was_killed
 from dlbench.execution.inside.remote import CALL
 from dlbench.execution.launch import describe_candidate, describe_instance
 from dlbench.execution.limits import JudgeOptions, Limits
 from dlbench.execution.plus.session import Recorder, Run
 from dlbench.execution.sandbox import open_cell
 from dlbench.execution.supervise import Observation, supervise
+from dlbench.execution.worker import CannotServe
 from dlbench.parsing import parse, unparse
 from dlbench.runs.verdict import Status
 from dlbench.workspace import Prepared
@@ -32,7 +33,7 @@ _PATIENCE = 5
 """Calls between processes take longer than the calls themselves."""
 Start = Callable[[Candidate, Limits, Limits], tuple[Run, Run]]
 """Prepares the process of the tests and that of the candidate, each with its limits; each run takes its end of the
-connection."""
+connection. Raises CannotServe if the candidate cannot be replayed in this way."""
 
 
 def replay(
@@ -46,23 +47,30 @@ def replay(
 ) -> Doubt | None:
     """None if the tests pass on what the candidate returns. `starts`: ways to try before fresh interpreters.
 
-    A failure is the candidate's only if the reference passes in the same way.
+    Whatever prevents it is the fault of the candidate only if the reference can be replayed in the same way.
     """
     limits = options.limit(engine.limits.for_instance(instance))
     narrowed = options.narrow(instance)
-    doubt = Doubt("", is_failure=False)
     every: list[Start] = [*starts, partial(start_fresh, engine, prepared, narrowed)]
-    for place, start in enumerate(every):
-        found = _replay_once(engine, narrowed, candidate, limits, start)
-        if found is None or not found.is_failure:
-            return found
-        key = f"{instance.id} {len(starts) - place}"
+    keys = [f"{instance.id} {len(every) - place} {' '.join(options.tests)}" for place in range(len(every))]
+    doubt = Doubt("", is_failure=False)
+    for place, (key, start) in enumerate(zip(keys, every, strict=True)):
+        if doubt.why and engine.replayable.get(key) is False:
+            continue
+        try:
+            found = _replay_once(engine, narrowed, candidate, limits, start)
+        except CannotServe:
+            continue
+        if found is None:
+            return None
         if key not in engine.replayable:
             target = engine.target(prepared, instance)
             reference = _replay_once(engine, narrowed, target.read(target.target.text), limits, start)
             engine.replayable[key] = reference is None
+            if reference is not None and not reference.is_failure:  # another way changes nothing of its values
+                engine.replayable.update(dict.fromkeys(keys[place:], False))
         if engine.replayable[key]:
-            return found
+            return replace(found, is_failure=True)
         doubt = replace(found, is_failure=False)
     return doubt
 
@@ -93,6 +101,22 @@ def _replay_once(
     start: Start,
     recorder: Recorder | None = None,
 ) -> Doubt | None:
+    for _ in range(ATTEMPTS):
+        observation, *answering = _run_both(candidate, limits, start, recorder)
+        if not any(map(was_killed, [observation, *answering])):
+            break
+    refused = observation.messages.of_kind("unreplayable")
+    if refused:
+        return Doubt(f"a call cannot be replayed: {refused[0]['why']}", is_failure=False)
+    status, message, _ = to_status(observation, instance, engine.confinement, is_replay=True)
+    if status is Status.PASS:
+        is_called = bool(observation.messages.of_kind("called"))
+        return None if is_called else Doubt("its tests pass without calling it", is_failure=False)
+    return Doubt(f"its tests do not pass on replayed results ({status}): {message[-500:]}", is_failure=True)
+
+
+def _run_both(candidate: Candidate, limits: Limits, start: Start, recorder: Recorder | None) -> list[Observation]:
+    """What was observed of the tests and, without a recorder, of the candidate."""
     run_tests, answer_calls = start(
         candidate,
         replace(limits, test_seconds=_PATIENCE * limits.test_seconds),
@@ -101,10 +125,14 @@ def _replay_once(
     )
     tests, calls = socket.socketpair()
     failures: list[BaseException] = []
+    answering: list[Observation] = []
 
     def answer() -> None:
         try:
-            answer_calls(calls) if recorder is None else recorder.relay(calls, answer_calls)
+            if recorder is None:
+                answering.append(answer_calls(calls))
+            else:
+                recorder.relay(calls, answer_calls)
         except BaseException as error:
             failures.append(error)
         finally:
@@ -119,14 +147,7 @@ def _replay_once(
         thread.join()
     if failures:
         raise failures[0]
-    refused = observation.messages.of_kind("unreplayable")
-    if refused:
-        return Doubt(f"a call cannot be replayed: {refused[0]['why']}", is_failure=False)
-    status, message, _ = to_status(observation, instance, engine.confinement)
-    if status is Status.PASS:
-        is_called = bool(observation.messages.of_kind("called"))
-        return None if is_called else Doubt("its tests pass without calling it", is_failure=False)
-    return Doubt(f"its tests do not pass on replayed results ({status}): {message[-500:]}", is_failure=True)
+    return [observation, *answering]
 
 
 def answer_fresh(
@@ -163,24 +184,29 @@ def start_fresh(
 ) -> tuple[Run, Run]:
     """Two new interpreters, each in its own sandbox."""
     asking = describe_instance(prepared, instance, hides=False, shows_module=True) | describe_candidate()
-    source = write_placeholder(candidate.target)
+    source = write_module(candidate.target)
     return (
         partial(_run_fresh, engine, prepared, instance, source, tests, asking),
         partial(answer_fresh, engine, prepared, instance, candidate, calls),
     )
 
 
-def write_placeholder(target: TargetInModule) -> str:
-    """The module with a body of the target that sends its arguments to the candidate's process."""
-    found = target.target
-    arguments = found.node.args
+def write_call(target: TargetInModule, body: str = "") -> str:
+    """The target's header with a body that sends its arguments to the candidate's process, or with another body."""
+    arguments = target.target.node.args
     positional = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
     positional += [f"*{arguments.vararg.arg}"] if arguments.vararg else []
     keywords = [f"{argument.arg!r}: {argument.arg}" for argument in arguments.kwonlyargs]
     keywords += [f"**{arguments.kwarg.arg}"] if arguments.kwarg else []
-    body = f"return {CALL}(({''.join(f'{name}, ' for name in positional)}), {{{', '.join(keywords)}}})"
-    node = copy(found.node)
-    node.body = parse(f"def f():\n    {body}").body[0].body  # type: ignore[attr-defined]
-    text = textwrap.indent(unparse(ast.fix_missing_locations(node)), found.indent)
+    call = f"return {CALL}(({''.join(f'{name}, ' for name in positional)}), {{{', '.join(keywords)}}})"
+    node = copy(target.target.node)
+    node.body = parse(f"def f():\n    {body or call}").body[0].body  # type: ignore[attr-defined]
+    return unparse(ast.fix_missing_locations(node))
+
+
+def write_module(target: TargetInModule, body: str = "") -> str:
+    """The module with `write_call` in place of the target."""
+    found = target.target
     lines = target.source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    text = textwrap.indent(write_call(target, body), found.indent)
     return "\n".join([*lines[: found.first - 1], text, *lines[found.last :]])

@@ -3,13 +3,14 @@
 Fresh mode defines a verdict: it is slow, and no execution can affect another. The other modes must agree with it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from dlbench.dataset import Instance
 from dlbench.execution.answer import AnswerError
 from dlbench.execution.engine import Candidate, Engine
+from dlbench.execution.inside.channel import CONTROL_AFTER, CONTROL_BEFORE, OUTCOMES
 from dlbench.execution.launch import describe_candidate, describe_instance, describe_profiling
 from dlbench.execution.limits import DEFAULT, JudgeOptions, allow_watching
 from dlbench.execution.sandbox import Sandbox, open_cell
@@ -43,7 +44,7 @@ def run_fresh(
 
 _ALLOCATION_FAILURES = ("can't allocate memory", "bad_alloc", "Unable to allocate", "RESOURCE_EXHAUSTED")
 """How C++ libraries report it, in a RuntimeError."""
-_ATTEMPTS = 5
+ATTEMPTS = 5
 _KILLED = (-9, 128 + 9)
 _LONGEST = 400
 
@@ -54,7 +55,7 @@ class Doubt:
 
     why: str
     is_failure: bool
-    """Whether tests failed on replayed results, although the reference can be replayed."""
+    """Whether the reference can be replayed in the same way: then the doubt is about the candidate."""
 
 
 FindDoubt = Callable[[Candidate], Doubt | None]
@@ -145,14 +146,14 @@ def _shorten_failure(failure: str) -> str:
 
 def retry_if_killed(run: Callable[[], Observation]) -> Observation:
     """Run again if the machine killed it. A candidate that kills itself does so every time."""
-    for _ in range(_ATTEMPTS):
+    for _ in range(ATTEMPTS):
         observation = run()
-        if not _was_killed(observation):
+        if not was_killed(observation):
             break
     return observation
 
 
-def _was_killed(observation: Observation) -> bool:
+def was_killed(observation: Observation) -> bool:
     """Whether SIGKILL ended it, and not ours: the machine sent it, or the candidate does so every time."""
     has_ended = any(observation.messages.of_kind(kind) for kind in ("end", "tampered"))
     is_ours = observation.stopped_for or observation.messages.forged or has_ended
@@ -165,12 +166,21 @@ def reject(instance: Instance, sample: int, status: Status, message: str) -> Ver
 
 
 def to_status(
-    observation: Observation, instance: Instance, confinement: Sandbox
+    observation: Observation, instance: Instance, confinement: Sandbox, *, is_replay: bool = False
 ) -> tuple[Status, str, dict[str, Outcome]]:
+    """`is_replay`: no candidate entered the process, which was not guarded therefore."""
     nothing = dict.fromkeys(instance.tests, Outcome.NOT_RUN)
     messages = observation.messages
     reports = [message for message in messages.of_kind("test") if message["id"] in nothing]
-    tests = nothing | {message["id"]: Outcome(message["outcome"]) for message in reports}
+    ranks: dict[str, int] = {}
+    controls: list[int] = []
+    for message in messages.of_kind("outcome"):
+        if message["id"] in nothing:
+            ranks[message["id"]] = max(message["rank"], ranks.get(message["id"], 0))
+        else:
+            controls.append(message["rank"])
+    # a test that ended without a report of itself has failed in its setup or teardown
+    tests = nothing | {message["id"]: Outcome(OUTCOMES[ranks.get(message["id"], -1)]) for message in reports}
     failure = next((message["message"] for message in reports if message["message"]), "")
     ready = messages.of_kind("ready")
     collected = messages.of_kind("collected")
@@ -178,6 +188,8 @@ def to_status(
         return Status.TAMPERED, messages.forged, nothing
     if messages.of_kind("tampered"):
         return Status.TAMPERED, messages.of_kind("tampered")[0]["why"], nothing
+    if wrong := find_wrong_control(controls):
+        return Status.TAMPERED, wrong, nothing
     if failure_of_sandbox := find_sandbox_failure(observation, ready[0] if ready else None, confinement):
         return Status.HARNESS_ERROR, failure_of_sandbox, tests
     if messages.of_kind("unguarded"):
@@ -191,6 +203,9 @@ def to_status(
         died = f"the process ended (exit code {observation.exit_code}) before its tests did"
         return Status.ERROR, f"{died}: {failure or observation.output[-1000:]}".strip(": "), tests
     if all(outcome is Outcome.PASSED for outcome in tests.values()):
+        failed = find_failed_guard(controls, is_checked=bool(messages.of_kind("checked")))
+        if failed and not is_replay:
+            return Status.TAMPERED, failed, nothing
         return Status.PASS, "", tests
     if is_memory_failure(failure):
         return Status.OUT_OF_MEMORY, failure, tests
@@ -198,6 +213,20 @@ def to_status(
         errors = collected[0]["errors"] if collected else []
         return Status.ERROR, "\n".join(errors)[:2000] or observation.output[-2000:], tests
     return Status.FAIL, failure, tests
+
+
+def find_wrong_control(controls: Sequence[int]) -> str:
+    """Which control test, of those that have run, had another outcome than it must; empty if none."""
+    for rank, right in zip(controls, CONTROL_BEFORE + CONTROL_AFTER, strict=False):
+        if rank != right:
+            return f"a control test should have {OUTCOMES[right]} and did not"
+    return ""
+
+
+def find_failed_guard(controls: Sequence[int], *, is_checked: bool) -> str:
+    """Why the outcomes of a process that ended do not count; empty if they do."""
+    is_complete = is_checked and len(controls) == len(CONTROL_BEFORE + CONTROL_AFTER)
+    return find_wrong_control(controls) or ("" if is_complete else "not everything that guards the tests has run")
 
 
 def find_sandbox_failure(observation: Observation, ready: dict[str, Any] | None, confinement: Sandbox) -> str:

@@ -15,7 +15,8 @@ from random import Random
 from typing import Any
 
 from dlbench.execution.engine import Engine
-from dlbench.execution.fresh import find_sandbox_failure
+from dlbench.execution.fresh import find_failed_guard, find_sandbox_failure
+from dlbench.execution.inside.channel import OUTCOMES
 from dlbench.execution.launch import describe_file_set, describe_limits
 from dlbench.execution.sandbox import open_cell
 from dlbench.execution.supervise import supervise
@@ -122,6 +123,9 @@ class _Seen:
 
     is_collected: bool = False
     begun: str = ""
+    ranks: dict[str, int] = field(default_factory=dict)
+    controls: list[int] = field(default_factory=list)
+    is_checked: bool = False
     reports: dict[str, dict[str, Any]] = field(default_factory=dict)
     has_ended: bool = False
     load_errors: list[str] = field(default_factory=list)
@@ -138,8 +142,14 @@ class _Seen:
                 self.is_collected, self.load_errors = True, message["errors"]
             case "begins":
                 self.begun = message["id"]
+            case "outcome" if message["id"] == self.begun:
+                self.ranks[self.begun] = max(message["rank"], self.ranks.get(self.begun, 0))
+            case "outcome":
+                self.controls.append(message["rank"])
             case "test":
                 self.reports[message["id"]], self.begun = message, ""
+            case "checked":
+                self.is_checked = True
             case "learned":
                 self.learned = message["allowed"]
             case "tampered":
@@ -148,6 +158,8 @@ class _Seen:
                 self.unguarded = True
             case "end":
                 self.has_ended = True
+                if self.is_collected and not self.tampered:
+                    self.tampered = find_failed_guard(self.controls, is_checked=self.is_checked)
 
 
 @dataclass
@@ -207,7 +219,8 @@ class _Part:
     def _accept(self, seen: _Seen) -> None:
         for test, report in seen.reports.items():
             if test in self.whole.outcomes:
-                self.whole.outcomes[test] = Outcome(report["outcome"])
+                # without a report of itself, a test has failed in its setup or teardown
+                self.whole.outcomes[test] = Outcome(OUTCOMES[seen.ranks.get(test, -1)])
                 self.whole.seconds[test] = report["seconds"]
                 if report["message"]:
                     self.whole.messages[test] = report["message"]

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from dlbench.dataset import Instance
-from dlbench.execution.confirm import answer_fresh, record_calls, replay, write_placeholder
+from dlbench.execution.confirm import answer_fresh, record_calls, replay
 from dlbench.execution.engine import Candidate, Engine
 from dlbench.execution.fresh import Doubt, ReferenceFailed, judge_with, retry_if_killed, run_fresh, to_status
 from dlbench.execution.launch import describe_candidate, describe_instance, describe_profiling, list_framework
@@ -26,6 +26,7 @@ from dlbench.execution.reference_profile import (
     save_route,
 )
 from dlbench.execution.supervise import Observation
+from dlbench.execution.warm_replay import Answerer
 from dlbench.execution.worker import CannotServe, Control, Server, Worker, WorkerLost
 from dlbench.runs.verdict import Status, Verdict
 from dlbench.workspace import Prepared
@@ -109,8 +110,7 @@ class Warm:
         self.engine = engine
         self.prepared = prepared
         self.worker: Worker | None = None
-        self.answerer: Worker | None = None
-        """Holds candidates while their passes are replayed."""
+        self.answerer = Answerer(engine, prepared, self._open_worker)
         self.profiles: dict[str, ReferenceProfile] = {}
         self.not_in_place: dict[str, str] = {}
         """Why an instance is not served in place."""
@@ -156,7 +156,7 @@ class Warm:
 
     def record_calls(self, instance: Instance, recorder: Recorder) -> str:
         """Record the calls that the tests make of the reference; return why some are missing."""
-        starts = [partial(self._start_replay, instance)]
+        starts = [partial(self._start_imported, instance)]
         if not self.profile(instance).passes or self.fresh_only_reason:
             starts = []
         try:
@@ -182,31 +182,23 @@ class Warm:
         run = partial(replay, self.engine, self.prepared, instance, candidate, options=options)
         if self.profile(instance).passes and not self.fresh_only_reason:
             try:
-                return run(starts=[partial(self._start_replay, options.narrow(instance))])
+                narrowed = options.narrow(instance)
+                return run(starts=[partial(self._start_in_place, narrowed), partial(self._start_imported, narrowed)])
             except WorkerLost as error:
                 self._lose(error)
         return run()
 
-    def _start_replay(self, instance: Instance, candidate: Candidate, tests: Limits, calls: Limits) -> tuple[Run, Run]:
-        """Two forks of two workers. They share no sandbox: files of tests are out of the candidate's reach."""
-        if self.answerer is not None and self.answerer.is_lost:
-            self.answerer.close()
-            self.answerer = None
-        if self.answerer is None:
-            self.answerer = self._open_worker()
-        asking = describe_instance(self.prepared, instance, hides=False, shows_module=True)
-        answering = describe_instance(self.prepared, instance, hides=True, shows_module=False)
-        name = f"{instance.id} replay"
-        for other in [one for one in self.answerer.servers if one != name]:
-            self.answerer.close_server(other)
-        asker = self._start().open(name, asking | {"serve": "imported"})
-        answerer = self.answerer.open(name, answering | {"serve": "imported"})
-        question = describe_candidate() | {"source": write_placeholder(candidate.target), "tests": list(instance.tests)}
-        answer = describe_candidate(candidate) | {"source": candidate.spliced.source, "mode": "calls"}
-        return (
-            lambda connection: asker.run(question, tests, imports=True, connection=connection),
-            lambda connection: answerer.run(answer, calls, imports=True, connection=connection),
-        )
+    def _start_imported(
+        self, instance: Instance, candidate: Candidate, tests: Limits, calls: Limits
+    ) -> tuple[Run, Run]:
+        return self.answerer.start_imported(self._start(), instance, candidate, tests, calls)
+
+    def _start_in_place(self, instance: Instance, candidate: Candidate, *limits: Limits) -> tuple[Run, Run]:
+        profile = self.profile(instance)
+        server = self._open_in_place(instance, profile)
+        if server is None:
+            raise CannotServe(self.not_in_place[instance.id])
+        return self.answerer.start_in_place(server, profile, instance, candidate, *limits)
 
     def _lose(self, error: WorkerLost) -> None:
         self.losses.append(str(error))
@@ -378,9 +370,11 @@ class Warm:
                 self.worker.close_server(name)
 
     def memory_mb(self) -> float:
-        return sum(one.memory_mb() for one in (self.worker, self.answerer) if one is not None and not one.is_lost)
+        workers = (self.worker, self.answerer.worker)
+        return sum(one.memory_mb() for one in workers if one is not None and not one.is_lost)
 
     def close(self) -> None:
-        workers, self.worker, self.answerer = [self.worker, self.answerer], None, None
-        for worker in filter(None, workers):
+        worker, self.worker = self.worker, None
+        if worker is not None:
             worker.close()
+        self.answerer.close()

@@ -80,6 +80,8 @@ def recognise(places: dict[str, list[tuple[int, int]]]) -> tuple[IsCandidateCode
             file = code.co_filename
             if name == "\0open" and file in shows_lines:
                 return False  # a warning or a log record reads its source line
+            if file == "<frozen importlib._bootstrap_external>" and code.co_name in {"create_module", "exec_module"}:
+                return False  # an extension module, which has no frames, is being imported
             is_generated = file[:1] == "<" and file[:7] != "<frozen"
             if file in pass_on and not keeps_private(file, name):
                 passed_on = True

@@ -16,6 +16,11 @@ from typing import Any
 Send = Callable[..., None]
 Job = dict[str, Any]
 """What the engine asks for; the keys are those of `execution/launch.py`."""
+OUTCOMES = ("passed", "skipped", "failed", "error")
+"""Of a test, by rank; the worst of its reports counts."""
+_PASSED, _FAILED = OUTCOMES.index("passed"), OUTCOMES.index("failed")
+CONTROL_BEFORE, CONTROL_AFTER = (_PASSED, _FAILED), (_FAILED, _FAILED, _FAILED)
+"""The outcomes of the control tests, in their order. The engine checks them."""
 _HEADER = struct.Struct("=Q")
 
 

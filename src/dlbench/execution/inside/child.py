@@ -56,6 +56,11 @@ class Child:
         unload_harness_modules(harness)
         hide_pytest_hook()
 
+    def leave_unguarded(self, filename: str) -> None:
+        """For a process of replay: it holds the tests or the candidate, but not both."""
+        self.is_candidate, _ = recognise({filename: []})
+        self.tampered, _ = make_tampered(self.send, [], learn=True)
+
 
 def _redirect(session: pytest.Session | None, output: int) -> None:
     """Send the output to the engine. pytest's capture files are shared with the server, so the child opens its own."""

@@ -7,6 +7,7 @@ order, so that an object is sent once, aliases stay aliases, and changes made by
 import hashlib
 from typing import Any
 
+from .plain_checks import check_objects
 from .plain_objects import Node
 from .plain_reader import Reader
 from .plain_values import Unreplayable
@@ -17,25 +18,28 @@ class Codec(Writer, Reader):
     """One side's table of shared objects, and the two directions of translation."""
 
     def write(self, value: Any) -> tuple[Node, list[Node], list[bytes]]:  # noqa: ANN401 - any value
-        """The value, the shared objects that changed since the last message, and the bytes that both refer to."""
+        """The value, the shared objects that changed since the last reading, and the bytes that both refer to."""
         changed = [number for number, mark in enumerate(self.marks) if self._mark(number) != mark]
         self.blobs = []
         nodes = [[number, self._content(self.objects[number])] for number in changed]
-        node, blobs = self._encode(value), self.blobs
-        self.marks = [self._mark(number) for number in range(len(self.objects))]
-        return node, nodes, blobs
+        return self._encode(value), nodes, self.blobs
 
-    def read(self, node: Node, changed: list[Node], blobs: list[bytes]) -> Any:  # noqa: ANN401
+    def read(self, node: Node, changed: list[Node], blobs: list[bytes], *, is_last: bool = False) -> Any:  # noqa: ANN401
+        """`is_last`: the other side asked for nothing, so that changes from here on are not told."""
         self.blobs = blobs
         try:
             for number, content in changed:
                 self._apply(self._known(number), content)
             value = self._decode(node)
+            if self.is_trusted is not None:
+                check_objects(self.objects)
         except Unreplayable:
             raise
         except Exception as error:
             raise Unreplayable(f"malformed data ({type(error).__name__}: {error})") from None
-        self.marks = [self._mark(number) for number in range(len(self.objects))]
+        self.marks = (
+            [] if is_last and not self.is_awaited else [self._mark(number) for number in range(len(self.objects))]
+        )
         return value
 
     def _mark(self, number: int) -> bytes:

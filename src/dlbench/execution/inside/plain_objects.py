@@ -56,6 +56,8 @@ class Table:
         self.marks: list[bytes] = []
         self.blobs: list[bytes] = []
         self.is_marking = False
+        self.is_awaited = False
+        """Whether this side may ask the other for more after its answer: gradients, or calls of its functions."""
 
     def _known(self, number: Node) -> Any:  # noqa: ANN401
         if type(number) is not int or not 0 <= number < len(self.objects):

@@ -12,6 +12,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from .plain_checks import TORCH_TYPE, check_array, check_flags, check_size, has_known_methods
 from .plain_objects import (
     ATOMS,
     BASES,
@@ -39,9 +40,11 @@ _LIBRARIES = (
 _FACTORIES = (int, float, str, list, tuple, dict, set)
 _CLOSED = {
     "testing", "_testing", "mock", "ma", "overrides", "test", "tests", "conftest", "pytest", "_pytest", "pluggy",
-    "hypothesis", "unittest", "absl", "sympy",
+    "hypothesis", "unittest", "absl", "sympy", "externals", "estimator_checks", "_mocking", "kl",
+    "svm", "_hist_gradient_boosting",
 }  # fmt: skip
-"""Parts of module names whose objects decide themselves what they equal, or belong to tests."""
+"""Parts of module names whose objects decide themselves what they equal, belong to tests, or are read by C code that
+trusts them."""
 _HARMLESS = {"__init__", "__call__", "__repr__", "__str__"}
 _WRAPPERS: dict[str, Callable[[Any], Any]] = {
     "staticmethod": staticmethod, "classmethod": classmethod, "property": property, "value": lambda value: value,
@@ -79,11 +82,12 @@ class Reader(Table):
                 if issubclass(kind := self._find_class(name), enum.Enum):
                     return kind[member]
             case ["named", name, list(items)]:
-                if hasattr(kind := self._find_class(name), "_fields"):
+                fields = getattr(kind := self._find_class(name), "_fields", None)
+                if fields is not None and len(fields) == len(items) and has_known_methods(kind):
                     return tuple.__new__(kind, self._decode_all(items))
             case ["error", name, list(arguments), list(state)]:
                 kind = self._find_class(name)
-                if not issubclass(kind, Exception):
+                if not issubclass(kind, Exception) or not has_known_methods(kind):
                     raise Unreplayable(f"the exception {name}")
                 error = kind.__new__(kind)
                 error.args = tuple(self._decode_all(arguments))
@@ -128,9 +132,9 @@ class Reader(Table):
             case ["dict", str(name), _, _]:
                 made = DICTS[name]()
             case ["objects", list(shape), _] if numpy is not None:
-                made = numpy.empty(shape, object)
+                made = self._make_objects(shape, content[2])
             case ["array", dtype, list(shape), int(place)] if numpy is not None:
-                made = numpy.frombuffer(bytearray(self.blobs[place]), read_dtype(dtype)).reshape(shape)
+                made = self._read_array(dtype, shape, place)
             case [
                 "tensor",
                 str(kind),
@@ -163,12 +167,27 @@ class Reader(Table):
         self._apply(made, content)
         return made
 
+    def _make_objects(self, shape: list[int], items: Node) -> Any:  # noqa: ANN401
+        check_size(shape, len(items))
+        return sys.modules["numpy"].empty(shape, object)
+
+    def _read_array(self, dtype: Node, shape: list[int], place: int) -> Any:  # noqa: ANN401
+        data = self.blobs[place]
+        if self.is_trusted is not None:
+            check_array(dtype, shape, len(data))
+        if dtype == "|b1":
+            check_flags(data)
+        return sys.modules["numpy"].frombuffer(bytearray(data), read_dtype(dtype)).reshape(shape)
+
     def _make_tensor(self, kind: str, dtype: str, shape: list[int], place: int) -> Any:  # noqa: ANN401
         torch = sys.modules["torch"]
         found = getattr(torch, dtype)
-        if type(found) is not torch.dtype:
+        if type(found) is not torch.dtype or not TORCH_TYPE.fullmatch(dtype):
             raise Unreplayable(f"a tensor of type {dtype}")
         data = bytearray(self.blobs[place])
+        check_size(shape, len(data) // found.itemsize)
+        if found is torch.bool:
+            check_flags(data)
         made = torch.frombuffer(data, dtype=found).reshape(shape) if data else torch.empty(shape, dtype=found)
         return torch.nn.Parameter(made, requires_grad=False) if kind == "Parameter" else made
 
@@ -195,7 +214,7 @@ class Reader(Table):
                 for place, one in enumerate(self._decode_all(items)):
                     value.reshape(-1)[place] = one
             case ["array", dtype, list(shape), int(place)]:
-                new = sys.modules["numpy"].frombuffer(self.blobs[place], read_dtype(dtype)).reshape(shape)
+                new = self._read_array(dtype, shape, place)
                 if (new.shape, new.dtype) != (value.shape, value.dtype):
                     raise Unreplayable("an array that changed its shape or type")
                 if new.tobytes() != value.tobytes():
@@ -265,7 +284,7 @@ class Reader(Table):
         local = [cls for cls in type.mro(kind) if not self._is_shared(cls.__module__)]  # a class of the tests
         special = {name for cls in local for name in vars(cls) if name.startswith("__")} - IMPLICIT - _HARMLESS
         is_known = bool(local) or kind.__module__.startswith(_LIBRARIES) or self.is_trusted(kind.__module__)
-        return is_known and not special and not hasattr(kind, "__del__")
+        return is_known and not special and has_known_methods(kind)
 
     def _check_attributes(self, value: Any, names: dict[Any, Any]) -> dict[str, Any]:  # noqa: ANN401
         """A new attribute in place of a method could decide what the object is equal to, and so could a special one."""

@@ -123,10 +123,11 @@ def put_together(name: str, parts: Parts, *, is_trusted: bool) -> Any:  # noqa: 
     match name, parts:
         case "iterator", [list(items)]:
             return (one for one in items)
-        case "numpy.dtype", [dtype]:
+        case "numpy.dtype", [str() | list() as dtype]:
             return read_dtype(dtype)
-        case "numpy.scalar", [dtype, bytes(data)] if numpy is not None:
-            return numpy.frombuffer(data, read_dtype(dtype))[0]
+        case "numpy.scalar", [str() | list() as dtype, bytes(data)] if numpy is not None:
+            (made,) = numpy.frombuffer(data, read_dtype(dtype))
+            return made
         case "torch.Size", [list(sizes)] if torch is not None:
             return torch.Size(sizes)
         case "torch.device", [str(text)] if torch is not None:

@@ -62,7 +62,7 @@ class Peer:
                     if kind in {"result", "raised"}:
                         break
                     self.serve(kind, answer)
-            except (Unreplayable, EOFError, OSError, RecursionError, ValueError) as error:
+            except Exception as error:
                 if self.give_up is not None:
                     self.give_up(str(error) or type(error).__name__)
                 raise
@@ -107,7 +107,8 @@ class Peer:
             self.codec.reset()
         if kind == "unreplayable":
             raise Unreplayable(str(node)[:500])
-        return kind, self.codec.read(node, changed, blobs)
+        is_last = self.give_up is not None and kind in {"result", "raised"}
+        return kind, self.codec.read(node, changed, blobs, is_last=is_last)
 
     def _read(self, size: int) -> bytes:
         data = bytearray()
@@ -124,6 +125,8 @@ class Peer:
         os.write(self.descriptor, _SIZES.pack(len(head), 0) + head)
 
     def _make_proxy(self, number: int) -> Callable[..., Any]:
+        self.codec.is_awaited = True
+
         def proxy(*arguments: Any, **keywords: Any) -> Any:  # noqa: ANN401
             return self.request("call_handle", (number, arguments, keywords))
 
@@ -147,7 +150,7 @@ class Peer:
     def link(self, tensor: Any, number: int, inputs: list[Any]) -> Any:  # noqa: ANN401
         """Let gradients of a received tensor be computed by the side that made it."""
         torch: Any = sys.modules["torch"]
-        request = self.request
+        request, self.codec.is_awaited = self.request, True
 
         class Remote(torch.autograd.Function):  # type: ignore[misc]
             @staticmethod
@@ -174,7 +177,8 @@ def install_placeholder_call(descriptor: int, job: Job, send: Send) -> None:
     codec = Codec(is_trusted=_make_project_test(job))
     peer = Peer(descriptor, codec, give_up)
     codec.link = peer.link
-    sent = ""
+    is_iterator = job["qualname"].endswith(("__next__", "__anext__"))
+    sent: dict[str, Any] = {}
     is_called = False
 
     def call(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:  # noqa: ANN401
@@ -186,14 +190,16 @@ def install_placeholder_call(descriptor: int, job: Job, send: Send) -> None:
             codec.reset()
             state = _get_state()
             # a generator that the test did not touch goes on in the candidate's process
-            is_new, sent = repr(state) != sent, repr(state)
+            is_new, sent = state != sent, state
             answer = peer.request("call", (arguments, keywords, state if is_new else None))
             if not _is_answer(answer):
                 give_up("an answer of another form")
             kind, value, drawn, issued = answer
+            if kind == "raised" and isinstance(value, StopIteration | StopAsyncIteration) and not is_iterator:
+                give_up("it ends the iteration of its caller")  # a loop of a test would end before its assertions
             if drawn:  # not the candidate's state, which could make the tests' random inputs trivial
                 _draw()
-                sent = repr(_get_state())
+                sent = _get_state()
         for category, message in issued:
             warnings.warn(message, category, stacklevel=3)
         if kind == "raised":
@@ -219,16 +225,7 @@ def serve_calls(send: Send, job: Job, is_candidate: IsCandidateCode | None = Non
 
     `is_candidate`: recognises a candidate that was patched in.
     """
-    path = os.path.join(job["tree"], job["path"])
-    if job["source"] is not None:
-        override_source(path, job["source"])
-    for name in job["framework"]:
-        with contextlib.suppress(ImportError):
-            importlib.import_module(name)
-    ruleset = privileges.build_ruleset([os.path.join(job["tree"], name) for name in job["blinded"]], job["readable"])
-    if ruleset is not None:
-        privileges.enforce(ruleset)
-    is_candidate = is_candidate or recognise({path: [(first, last) for first, last in job["ranges"]]})[0]
+    is_candidate = is_candidate or _prepare_import(job)
     send("started")
 
     def is_private(thing: Any) -> bool:  # noqa: ANN401
@@ -265,6 +262,19 @@ def serve_calls(send: Send, job: Job, is_candidate: IsCandidateCode | None = Non
             peer.refuse(f"{type(error).__name__}: {error}"[:500])
 
 
+def _prepare_import(job: Job) -> IsCandidateCode:
+    path = os.path.join(job["tree"], job["path"])
+    if job["source"] is not None:
+        override_source(path, job["source"])
+    for name in job["framework"]:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    ruleset = privileges.build_ruleset([os.path.join(job["tree"], name) for name in job["blinded"]], job["readable"])
+    if ruleset is not None:
+        privileges.enforce(ruleset)
+    return recognise({path: [(first, last) for first, last in job["ranges"]]})[0]
+
+
 def _answer(function: Callable[..., Any], arguments: Any, keywords: Any, state: Any) -> Any:  # noqa: ANN401
     """What the function returned or raised, whether it drew random numbers, and the warnings that it issued.
 
@@ -273,7 +283,7 @@ def _answer(function: Callable[..., Any], arguments: Any, keywords: Any, state: 
         seed_everything(state)
     elif state is not None:
         _set_state(state)
-    before = "" if isinstance(state, int) else repr(_get_state())
+    before = {} if isinstance(state, int) else _get_state()
     with warnings.catch_warnings(record=True) as issued:
         warnings.simplefilter("always")
         try:
@@ -282,7 +292,7 @@ def _answer(function: Callable[..., Any], arguments: Any, keywords: Any, state: 
             kind, value = "raised", error
     if isinstance(state, int):
         return kind, value, False, []
-    return kind, value, repr(_get_state()) != before, [(one.category, str(one.message)) for one in issued]
+    return kind, value, _get_state() != before, [(one.category, str(one.message)) for one in issued]
 
 
 def _get_state() -> dict[str, Any]:
@@ -291,9 +301,9 @@ def _get_state() -> dict[str, Any]:
     state: dict[str, Any] = {"python": random.getstate()}
     if numpy is not None and hasattr(numpy, "random"):
         name, key, *rest = numpy.random.get_state()
-        state["numpy"] = (name, key.tolist(), *rest)
+        state["numpy"] = (name, key.tobytes(), *rest)
     if torch is not None and hasattr(torch, "get_rng_state"):
-        state["torch"] = torch.get_rng_state().tolist()
+        state["torch"] = torch.get_rng_state().numpy().tobytes()
         state["grad"], state["dtype"] = torch.is_grad_enabled(), torch.get_default_dtype()
     return state
 
@@ -301,10 +311,12 @@ def _get_state() -> dict[str, Any]:
 def _set_state(state: dict[str, Any]) -> None:
     random.setstate(state["python"])
     if "numpy" in state and "numpy" in sys.modules:
-        sys.modules["numpy"].random.set_state(state["numpy"])
+        numpy = sys.modules["numpy"]
+        name, key, *rest = state["numpy"]
+        numpy.random.set_state((name, numpy.frombuffer(key, "uint32"), *rest))
     if "torch" in state and "torch" in sys.modules:
         torch = sys.modules["torch"]
-        torch.set_rng_state(torch.tensor(state["torch"], dtype=torch.uint8))
+        torch.set_rng_state(torch.frombuffer(bytearray(state["torch"]), dtype=torch.uint8))
         torch.set_grad_enabled(state["grad"])
         torch.set_default_dtype(state["dtype"])
 

@@ -37,7 +37,7 @@ from .pytest_runner import (
     run_tests,
     silence_terminal,
 )
-from .remote import serve_calls
+from .remote import install_placeholder_call, serve_calls
 from .return_values import watch
 
 
@@ -111,6 +111,8 @@ def _fork_servers(control: socket.socket, job: Job, called: Called, servers: Ser
             privileges.adopt_orphans()
             if message["serve"] == "project":
                 _report_failure(own, partial(_serve_project, own, job | message, servers))
+            if message["serve"] == "answers":
+                _report_failure(own, partial(serve_answers, own, job | message))
             if message["serve"] == "in_place":
                 _report_failure(own, partial(servers.in_place, own, job | message, called))
             _report_failure(own, partial(servers.imported, own, job | message))
@@ -155,11 +157,14 @@ class Target(NamedTuple):
     harness: list[str]
     activate: Activate
 
-    def take_in(self, child: Child, *, forks: bool = False) -> None:
+    def take_in(self, child: Child, *, forks: bool = False, guards: bool = True) -> None:
         """Confine and guard the process, then patch in its candidate."""
         patch = child.job["patch"]
         child.prepare(self.ruleset, forks=forks)
-        child.guard(patch["filename"], [], self.activate, self.harness)
+        if guards:
+            child.guard(patch["filename"], [], self.activate, self.harness)
+        else:
+            child.leave_unguarded(patch["filename"])
         try:
             patch_function(self.function, self.names, patch)  # type: ignore[arg-type]  # a field, not a method
         except BaseException as error:
@@ -170,8 +175,10 @@ class Target(NamedTuple):
 def hide_target(job: Job, called: Called) -> Override:
     """Install the placeholder if the module is imported already; otherwise its import installs it."""
     path = os.path.join(job["tree"], job["path"])
-    with open(path, encoding="utf-8") as file:
-        text = file.read()
+    text = job.get("text", "")
+    if not text:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
     if job["module"] in sys.modules:
         install_placeholder(job["module"], job["qualname"], path, text, job["line"], called)
     override = Override(path, text, (job["line"], job["qualname"].rpartition(".")[2]))
@@ -220,9 +227,12 @@ def serve_in_place(control: socket.socket, job: Job, called: Called) -> None:
         def judge(child: Child) -> None:
             if child.job["mode"] != "calls":
                 session.items = order_tests(session.items, child.job["tests"])
-            target.take_in(child)
+            asks = "calls" in child.job and child.job["mode"] != "calls"
+            target.take_in(child, guards=not asks)
             if child.job["mode"] == "calls":
                 serve_calls(child.send, child.job, child.is_candidate)
+            if asks:
+                install_placeholder_call(child.job["calls"], child.job, child.send)
             child.send("collected", tests=[item.nodeid for item in session.items], errors=[])
             if child.job["watch"]:
                 hand_out = make_hand_out(child.send)
@@ -238,6 +248,21 @@ def serve_in_place(control: socket.socket, job: Job, called: Called) -> None:
     loop = lambda session: _report_failure(control, partial(serve, session))  # noqa: E731
     pytest.main(pytest_arguments(job), plugins=[make_plugin(job["tests"], reports, loop)])
     raise NotInPlace("; ".join(reports["errors"])[:2000] or "pytest did not come to run the tests")
+
+
+def serve_answers(control: socket.socket, job: Job) -> None:
+    """Serve an instance whose candidates answer calls of a replay. The reference is not imported, nor is a test."""
+    if job["module"] in sys.modules:
+        raise NotInPlace("its module is imported already")
+    override = hide_target(job, set())
+    import_modules(job["own"])
+    target = open_target(control, job, override)
+
+    def answer(child: Child) -> None:
+        target.take_in(child, guards=False)
+        serve_calls(child.send, child.job, child.is_candidate)
+
+    serve_children(control, job, answer)
 
 
 def serve_imported(control: socket.socket, job: Job) -> None:

@@ -37,7 +37,7 @@ class RawCodec:
     def write(self, value: Any) -> Any:  # noqa: ANN401
         return value
 
-    def read(self, *message: Any) -> Any:  # noqa: ANN401
+    def read(self, *message: Any, is_last: bool = False) -> Any:  # noqa: ANN401
         return message
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from ..channel import Job, Send
+from ..channel import OUTCOMES, Job, Send
 from ..pytest_runner import describe_briefly, new_reports, take_report
 from ..pytest_runner import pytest_arguments as make_arguments  # under its own name, pytest takes it for a hook
 from ..seeding import seed_everything
@@ -81,7 +81,7 @@ def run_traced(send: Send, job: Job) -> None:
             send(
                 "traced",
                 id=item.nodeid,
-                outcome=reports["outcomes"].pop(item.nodeid, "error"),
+                outcome=OUTCOMES[reports["ranks"].pop(item.nodeid, -1)],
                 seconds=round(reports["seconds"].pop(item.nodeid, 0.0), 4),
                 message=reports["messages"].pop(item.nodeid, "")[-600:],
                 **{name: sorted(map(number, codes)) for name, codes in found.items()},

@@ -1,0 +1,178 @@
+"""Check objects that were read from another process: whatever their attributes say, they must not mislead their users.
+
+A library trusts the state of its own objects. Indices of a sparse matrix outside its shape read foreign memory, and a
+name that stands for a special method decides what an object is equal to.
+"""
+
+import math
+import re
+import sys
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+from .plain_values import Unreplayable
+
+_DECIDING = {
+    "__getattr__", "__getattribute__", "__array__", "__array_interface__", "__array_struct__", "__array_ufunc__",
+    "__array_function__", "__torch_function__", "__torch_dispatch__", "__instancecheck__", "__subclasscheck__",
+    "__del__",
+}  # fmt: skip
+_CHECKED = {"torch.nn.modules.module.Module", "sklearn.utils._bunch.Bunch"}
+"""Classes whose `__getattr__` is known: their names are checked."""
+_TORCH_FUNCTIONS = ("linear_operator.", "gpytorch.")
+"""Their objects are used through `__torch_function__`."""
+_DTYPE = re.compile(r"[<>|=]?([biuf][1248]|c8|c16|[mM]8(\[\w+\])?|[SUV]\d+)")
+TORCH_TYPE = re.compile(r"bool|u?int(8|16|32|64)|b?float16|float(32|64)|float8_\w+|complex(64|128)")
+"""Types of tensors that bytes can be read as; for a quantized one torch ends the process."""
+_COMPRESSED = ("csr", "csc", "bsr")
+_MOST_DIMENSIONS = 64
+
+
+def has_known_methods(kind: type) -> bool:
+    """Whether no method of the class makes attributes up, or takes over how arrays and tensors are compared."""
+    for cls in kind.__mro__:
+        name = f"{cls.__module__}.{cls.__qualname__}"
+        if cls in (object, dict, list, BaseException, Exception) or name in _CHECKED:
+            continue
+        found = _DECIDING & vars(cls).keys()
+        if found - ({"__torch_function__"} if cls.__module__.startswith(_TORCH_FUNCTIONS) else set()):
+            return False
+    return True
+
+
+def check_array(dtype: Any, shape: list[Any], size: int) -> None:  # noqa: ANN401 - as it was received
+    """`size`: the number of bytes that came with it."""
+    names: list[Any] = [dtype] if isinstance(dtype, str) else []
+    if isinstance(dtype, list):
+        fields = [field for field in dtype if isinstance(field, list) and 2 <= len(field) <= 3]
+        names = [field[1] for field in fields if isinstance(field[0], str)]
+        names = names if len(names) == len(dtype) > 0 else []
+    if not names or not all(isinstance(name, str) and _DTYPE.fullmatch(name) for name in names):
+        raise Unreplayable(f"an array of type {dtype!r:.80}")
+    check_size(shape, size // sys.modules["numpy"].dtype(_as_fields(dtype)).itemsize)
+
+
+def _as_fields(dtype: Any) -> Any:  # noqa: ANN401
+    if isinstance(dtype, str):
+        return dtype
+    return [tuple(tuple(one) if isinstance(one, list) else one for one in field) for field in dtype]
+
+
+def check_size(shape: list[Any], count: int) -> None:
+    """Otherwise elements would be memory that held something else before."""
+    if len(shape) > _MOST_DIMENSIONS or not all(type(one) is int and one >= 0 for one in shape):
+        raise Unreplayable("an array of an impossible shape")
+    if math.prod(shape) != count:
+        raise Unreplayable("an array whose data does not fit its shape")
+
+
+def check_flags(data: bytes | bytearray) -> None:
+    """A byte of a boolean array that is neither 0 nor 1 is equal to nothing or to everything."""
+    if data.strip(b"\0\1"):
+        raise Unreplayable("a boolean array with other values")
+
+
+def check_objects(objects: list[Any]) -> None:
+    for value in objects:
+        kind = type(value)
+        for cls in kind.__mro__:
+            check = _CHECKS.get(f"{cls.__module__}.{cls.__qualname__}")
+            if check is not None:
+                check(value, kind)
+
+
+def _check_names(names: Any, kind: type) -> None:  # noqa: ANN401 - any keys
+    for name in names:
+        if type(name) is not str or "." in name or name.startswith("__") or hasattr(kind, name):
+            raise Unreplayable(f"a {kind.__name__} with the name {name!r:.80}")
+
+
+def _check_bunch(value: Any, kind: type) -> None:  # noqa: ANN401
+    _check_names(dict.keys(value), kind)
+
+
+def _check_module(value: Any, kind: type) -> None:  # noqa: ANN401 - a module of torch
+    torch = sys.modules["torch"]
+    classes = {"_parameters": torch.nn.Parameter, "_buffers": torch.Tensor, "_modules": torch.nn.Module}
+    for registry, held in classes.items():
+        found = vars(value).get(registry, {})
+        if type(found) not in (dict, OrderedDict):
+            raise Unreplayable(f"a {kind.__name__} whose {registry} are no dictionary")
+        _check_names(found, kind)
+        if not all(one is None or isinstance(one, held) for one in found.values()):
+            raise Unreplayable(f"a {kind.__name__} with other {registry}")
+
+
+def _check_sparse(value: Any, kind: type) -> None:  # noqa: ANN401 - a sparse array of scipy
+    """Also forget what it claims of the order of its indices: scipy looks again."""
+    held = vars(value)
+    form, shape = getattr(kind, "_format", ""), held.get("_shape")
+    if type(shape) is not tuple or not all(type(one) is int and 0 <= one < 1 << 62 for one in shape) or not shape:
+        raise Unreplayable("a sparse array of an impossible shape")
+    try:
+        if form in _COMPRESSED:
+            _check_compressed(held, form, shape)
+        elif form == "coo":
+            _check_coordinates(held, shape)
+        elif form == "dia":
+            _check_diagonals(held, shape)
+        else:
+            raise Unreplayable(f"a sparse array of the format {form}")
+    except (KeyError, AttributeError, TypeError):
+        raise Unreplayable("an incomplete sparse array") from None
+    for name in ("_has_sorted_indices", "_has_canonical_format"):
+        held.pop(name, None)
+    if form == "coo":
+        held["has_canonical_format"] = False
+
+
+def _require(*conditions: bool) -> None:
+    if not all(conditions):
+        raise Unreplayable("a sparse array with indices outside its shape")
+
+
+def _check_part(part: Any, dimensions: int, kinds: str) -> None:  # noqa: ANN401
+    numpy = sys.modules["numpy"]
+    _require(type(part) is numpy.ndarray and part.ndim == dimensions and part.dtype.kind in kinds)
+
+
+def _check_compressed(held: dict[str, Any], form: str, shape: tuple[int, ...]) -> None:
+    data, indices, starts = held["data"], held["indices"], held["indptr"]
+    _check_part(data, 3 if form == "bsr" else 1, "biufc")
+    _check_part(indices, 1, "i")
+    _check_part(starts, 1, "i")
+    rows, columns = (1, *shape) if len(shape) == 1 else shape[::-1] if form == "csc" else shape
+    if form == "bsr":
+        _require(min(data.shape[1:]) > 0 and rows % data.shape[1] == 0 and columns % data.shape[2] == 0)
+        rows, columns = rows // data.shape[1], columns // data.shape[2]
+    _require(len(starts) == rows + 1 and starts[0] == 0 and starts[-1] == len(indices) == len(data))
+    _require(bool((starts[1:] >= starts[:-1]).all()), _are_within(indices, columns), indices.dtype == starts.dtype)
+
+
+def _are_within(indices: Any, size: int) -> bool:  # noqa: ANN401
+    return len(indices) == 0 or (int(indices.min()) >= 0 and int(indices.max()) < size)
+
+
+def _check_coordinates(held: dict[str, Any], shape: tuple[int, ...]) -> None:
+    _check_part(held["data"], 1, "biufc")
+    coordinates = held["coords"] if "coords" in held else (held["row"], held["col"])
+    _require(type(coordinates) is tuple and len(coordinates) == len(shape))
+    for indices, size in zip(coordinates, shape, strict=True):
+        _check_part(indices, 1, "i")
+        _require(len(indices) == len(held["data"]) and _are_within(indices, size))
+
+
+def _check_diagonals(held: dict[str, Any], shape: tuple[int, ...]) -> None:
+    data, offsets = held["data"], held["offsets"]
+    _check_part(data, 2, "biufc")
+    _check_part(offsets, 1, "i")
+    _require(len(shape) == 2 and len(offsets) == len(data) == len(set(offsets.tolist())))
+    _require(all(abs(one) <= max(shape) for one in offsets.tolist()))
+
+
+_CHECKS: dict[str, Callable[[Any, type], None]] = {
+    "torch.nn.modules.module.Module": _check_module,
+    "sklearn.utils._bunch.Bunch": _check_bunch,
+    "scipy.sparse._base._spbase": _check_sparse,
+}
