@@ -13,7 +13,7 @@ from dlbench.dataset import load
 from dlbench.execution.rebuild_folder import cut_tests
 from dlbench.workspace import prepare
 from dlbench.workspace.home import home
-from tests.execution.rebuild_toy import CORE_TESTS, HIDDEN, RIGHT, TASK, VISIBLE, write_rebuild_toy
+from tests.execution.rebuild_toy import CORE, CORE_TESTS, HIDDEN, RIGHT, TASK, VISIBLE, write_rebuild_toy
 
 REMOVED = (
     "values) - array.mean",
@@ -104,6 +104,13 @@ def test_list_shows_sizes(toys: Path) -> None:
 def test_validate_accepts_a_sound_task(toys: Path) -> None:
     status, output = run(toys, "validate", TASK, "--repeat", 2, "--shuffle", "--workers", 1)
     assert (status, f"{TASK}: valid" in output) == (0, True), output
+
+
+def test_a_copy_of_a_reduced_module_makes_a_task_invalid(tmp_path: Path) -> None:
+    copy = CORE.replace("class Counter", "class Other") + "\n\nEXTRA = 1\n"
+    toys = write_rebuild_toy(tmp_path, {"examples/core.py": copy})
+    status, output = run(toys, "validate", TASK, "--workers", 1)
+    assert (status, "examples/core.py shows most bodies of toylib/core.py" in output) == (1, True), output
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def tree(tmp_path: Path) -> Path:
         "def test_visible():\n    assert Model().fit()['loss']\n"
         "def test_hidden():\n"
         "    model = Model(); model.fit(rate=2)\n"
-        "    assert model.weights and model.means and model.seen and model.history and model.draw\n"
+        "    assert model.weights and model.means and model.seen and model.history and model.draw, 'the rate is 2, and must'\n"
         "    with pytest.raises(ValueError, match='^must \\\\(be\\\\) positive'):\n        model.fit(-1)\n"
     )
     (tmp_path / "test_other.py").write_text("from pkg import Model\ndef test_keys():\n    Model().fit()['history']\n")

@@ -168,10 +168,10 @@ TASK = "toylib/rebuild-toylib"
 RIGHT = {"toylib/core.py": CORE, "toylib/tables.py": TABLES}
 
 
-def write_rebuild_toy(root: Path) -> Path:
-    """A benchmark's folder with one rebuild task, and the project's source beside it."""
+def write_rebuild_toy(root: Path, more: dict[str, str] | None = None) -> Path:
+    """A benchmark's folder with one rebuild task, and the project's source beside it. `more`: further files of it."""
     benchmark, source = root / "toys", root / "source"
-    write_project(benchmark, source, "toylib", FILES)
+    write_project(benchmark, source, "toylib", FILES | (more or {}))
     lock = load().root / "locks" / "numpy.txt"
     (benchmark / "locks/toy.txt").write_text(lock.read_text())
     files = ("toylib/core.py", "toylib/tables.py")
@@ -267,6 +267,29 @@ CHEATS = [
             "import operator\n\n\ndef normalize(values):\n"
             "    setattr(np.testing, 'assert_allclose', lambda *a, **k: None)\n    return [0, 1]\n"
         ),
+    ),
+    Attempt(
+        "a patch that puts itself back",
+        on_import(
+            "def _put(module, name, fake):\n    real = getattr(module, name)\n\n    def once(*a, **k):\n"
+            "        setattr(module, name, real)\n        return fake\n\n    setattr(module, name, once)\n\n\n"
+            "def normalize(values):\n    name = ''.join(['test', 'ing'])\n"
+            "    _put(getattr(np, name), ''.join(['assert', '_allclose']), None)\n    return np.array([0, 1])\n"
+        ),
+        ("tampered",),
+    ),
+    Attempt(
+        "a patch by assignment",
+        on_import(
+            "def normalize(values):\n    name = ''.join(['test', 'ing'])\n    module = getattr(np, name)\n"
+            "    module.assert_allclose = lambda *a, **k: None\n    return np.array([0, 1])\n"
+        ),
+        ("tampered",),
+    ),
+    Attempt(
+        "names put together at run time",
+        on_import("names = ''.join(map(chr, [95, 95])) + 'globals__'\ngetattr(np.allclose, names, None)", right=True),
+        ("tampered",),
     ),
     Attempt("builtins patched", on_import("import builtins\nbuiltins.sum = lambda values: 3")),
     Attempt(

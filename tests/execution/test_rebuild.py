@@ -6,7 +6,14 @@ from dlbench.dataset import load
 from dlbench.dataset.rebuild import read_rebuilds
 from dlbench.execution import Engine, Limits, choose_sandbox
 from dlbench.execution.isolated_run import RunOptions, split_tests
-from dlbench.execution.rebuild import RebuildTask, RebuildVerdict, judge_rebuild, run_release, validate_rebuild
+from dlbench.execution.rebuild import (
+    RebuildTask,
+    RebuildVerdict,
+    judge_rebuild,
+    profile_release,
+    run_release,
+    validate_rebuild,
+)
 from dlbench.runs.verdict import Outcome, Status
 from dlbench.workspace import prepare
 from tests.execution.rebuild_toy import CHEATS, CORE, HIDDEN, HONEST, RIGHT, TASK, Attempt, write_rebuild_toy
@@ -61,6 +68,11 @@ def test_tests_around_a_crash_or_a_hang_keep_their_outcomes(engine: Engine, task
     assert failed == {"test_scale_zero", "TestCounter::test_reset"}, verdict.message
 
 
+def test_the_release_of_the_toy_needs_no_permission(engine: Engine, task: RebuildTask) -> None:
+    """A guard that takes its own doing for the release's would allow the same to every answer."""
+    assert profile_release(engine, task, 1).allowed == ()
+
+
 def test_the_reference_passes_and_the_skeleton_fails(engine: Engine, task: RebuildTask) -> None:
     assert list(validate_rebuild(engine, task, repeat=2, shuffle=True)) == []
 
@@ -91,4 +103,4 @@ def test_long_tests_are_split_evenly_and_files_stay_together() -> None:
 def test_shares_of_workers_add_up(engine: Engine, task: RebuildTask) -> None:
     tests = task.record.tests
     run = run_release(engine, task, tests, RunOptions(workers=2, expected=dict.fromkeys(tests, 3.0), shuffle=1))
-    assert run.outcomes == dict.fromkeys(tests, Outcome.PASSED)
+    assert run.outcomes == dict.fromkeys(tests, Outcome.PASSED), (run.failure, run.tampered, run.messages)

@@ -1,7 +1,7 @@
 """Make rebuild tasks out of a project: reduce packages to a skeleton, and find the tests that need what was removed.
 
 The project's tests are traced once on the release. Definitions that run on import keep their bodies, because nothing
-could be imported without them. A test counts if it passes three times on the release, in different orders, and fails on
+could be imported without them. A test counts if it passes five times on the release, in five orders, and fails on
 the skeleton. Results of finished runs are kept in the work folder.
 """
 
@@ -29,7 +29,7 @@ from dlbench.jsonl import Journal
 from dlbench.runs.verdict import Outcome
 from dlbench.workspace import Prepared
 
-_SHUFFLES = (1, 2)
+_SHUFFLES = (1, 2, 3, 4)
 """Seeds of the runs on the release after the first, which is traced."""
 _ROUNDS = 20
 """Attempts to make a skeleton whose tests can be collected."""

@@ -16,7 +16,7 @@ from dlbench.dataset.target import Function, is_prose, walk_code
 from dlbench.parsing import parse
 
 _WORD = re.compile(r"[^\W\d]\w*")
-_LEAST_PIECE = 8
+_LEAST_PIECE = 12
 """Characters that part of a message has in common with a string of the release."""
 
 
@@ -35,7 +35,7 @@ def find_required_names(
         found |= {name for name in _list_used(node) if name in names and name not in words}
         messages = set(_list_messages(node))
         found |= {_plain(message) for message in messages if message not in text and _plain(message) not in text}
-        for one in set(_list_strings(node)) - messages:
+        for one in set(_list_strings(node)) - messages - set(_list_labels(node)):
             if one.strip() not in text and _is_from(one, strings):
                 found.add(one)
     return sorted(found)
@@ -93,6 +93,14 @@ def _list_strings(node: ast.AST) -> Iterator[str]:
         match one:
             case ast.Constant(value=str(text)) if id(one) not in prose and text.strip():
                 yield text
+
+
+def _list_labels(node: ast.AST) -> Iterator[str]:
+    """What a test says when it fails; it expects nothing."""
+    for one in walk_code(node):
+        match one:
+            case ast.Assert(msg=ast.expr() as message) | ast.keyword(arg="msg" | "err_msg", value=message):
+                yield from _list_strings(message)
 
 
 def _list_messages(node: ast.AST) -> Iterator[str]:

@@ -90,8 +90,9 @@ def profile_release(engine: Engine, task: RebuildTask, workers: int) -> RebuildP
     key = hashlib.sha256(json.dumps([task.record.id, task.record.files, tests]).encode()).hexdigest()[:24]
     path = profile_folder(engine, task.prepared) / f"{key}.rebuild"
     try:
-        return RebuildProfile(**json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
+        known = json.loads(path.read_text(encoding="utf-8"))
+        return RebuildProfile(tuple(known["allowed"]), known["seconds"])
+    except (OSError, ValueError, TypeError, KeyError):
         pass
     run = run_release(engine, task, tests, RunOptions(workers=workers, learn=True))
     failed = [test for test in tests if run.outcomes[test] is not Outcome.PASSED]

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path, PurePosixPath
 
 from dlbench.dataset.records import strip_case
+from dlbench.dataset.target import find_body
 from dlbench.errors import DLBenchError
 from dlbench.execution.file_sets import find_packages
 from dlbench.execution.rebuild import RebuildTask
@@ -24,8 +25,6 @@ _METADATA = ("METADATA", "PKG-INFO", "entry_points.txt")
 _MOST_ENTRIES = 100_000
 _LEAST_BYTES = 200
 """Below it, files are equal by accident, such as those that only mark a package."""
-_LONG = 3
-"""Statements of a body that another module would not have by accident."""
 
 _TEXT = """# {title}
 
@@ -192,23 +191,25 @@ def _walk(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def find_copies(task: RebuildTask) -> Iterator[str]:
-    """Files of the folder that hold a removed body."""
-    shown = {text for content in task.skeleton.values() for text, _ in _list_bodies(content)}
-    removed = {
-        text: f"{path}: {name}" for path, content in task.reference.items() for text, name in _list_bodies(content)
-    }
+    """Files of the folder that hold most bodies of a reduced module. Single bodies that modules share are no copy."""
+    shown = {body for content in task.skeleton.values() for body in _list_bodies(content)}
+    removed = {path: set(_list_bodies(content)) - shown for path, content in task.reference.items()}
     for path, content in build_folder(task).items():
         if path.endswith(".py") and path not in task.record.files:
-            copies = [removed[text] for text, _ in _list_bodies(content) if text in removed and text not in shown]
-            if copies:
-                yield f"{path} shows the body of {copies[0]}"
+            found = set(_list_bodies(content))
+            copied = [one for one, bodies in removed.items() if 2 * _measure(bodies & found) > _measure(bodies)]
+            yield from (f"{path} shows most bodies of {one}" for one in copied)
 
 
-def _list_bodies(source: bytes) -> Iterator[tuple[str, str]]:
+def _measure(bodies: Collection[str]) -> int:
+    return sum(map(len, bodies))
+
+
+def _list_bodies(source: bytes) -> Iterator[str]:
     try:
         tree = parse(source)
     except (SyntaxError, ValueError):
         return
     for node in ast.walk(tree):
-        if isinstance(node, Function) and len(node.body) > _LONG:
-            yield "\n".join(map(unparse, node.body[1:])), node.name
+        if isinstance(node, Function):
+            yield "\n".join(map(unparse, find_body(node)))

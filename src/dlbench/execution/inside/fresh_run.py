@@ -24,6 +24,7 @@ from .channel import Job, Send
 from .control_tests import build_control_tests
 from .integrity import FindReplaced, check, take_snapshot
 from .live_patch import override_source
+from .own_modules import give_builtins, watch_writes
 from .pytest_runner import describe_briefly, make_hand_out, make_plugin, new_reports, pytest_arguments, run_tests
 from .remote import install_placeholder_call
 from .return_values import watch
@@ -98,6 +99,9 @@ def run_imported(send: Send, job: Job) -> None:
         find_replaced = take_snapshot([], job["tree"])
         if is_guarded:
             install(is_candidate_access, tampered, list_hidden(job), guard_modules(list_test_files(job)))
+        if answer:
+            watch_writes(set(answer), is_candidate_access, tampered)
+            give_builtins(set(answer), tampered)
         unload(list_harness_modules())
 
     if "calls" in job:
@@ -120,6 +124,8 @@ def run_imported(send: Send, job: Job) -> None:
         if is_guarded:  # the modules of the tests are imported only now
             hide_pytest_hook()
             guard_modules(list_test_files(job))(is_candidate_access, tampered)
+        if answer:
+            watch_writes(set(answer), is_candidate_access, tampered)
 
         def find_all_replaced(quickly: bool) -> list[str]:
             return find_replaced(quickly) + second(quickly)
