@@ -19,6 +19,7 @@ import pytest
 from .audit import Tampered
 from .channel import Job, Send
 from .integrity import FindReplaced, check
+from .seeding import seed_everything
 
 _WORST = ("passed", "skipped", "failed", "error")
 _FRAMES = 12
