@@ -112,7 +112,18 @@ def test_no_tracked_file_names_a_machines_folder_or_a_registry():
 
 def test_run_and_report_need_no_library_of_the_extras():
     """`make demo` installs no extra but the embedded model; a development environment has everything and hides it."""
-    blocked = ["pytest", "ray", "fastapi", "sklearn", "pandas", "pyarrow", "torch", "radon", "krippendorff", "hypothesis"]
+    blocked = [
+        "pytest",
+        "ray",
+        "fastapi",
+        "sklearn",
+        "pandas",
+        "pyarrow",
+        "torch",
+        "radon",
+        "krippendorff",
+        "hypothesis",
+    ]
     code = (
         f"import sys; sys.modules.update(dict.fromkeys({blocked}))\n"
         "import dlbench.api, dlbench.cli.run, dlbench.cli.report, dlbench.validation.mutant_model"
