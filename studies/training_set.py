@@ -21,7 +21,7 @@ from dlbench.construction.labelling.catalogue import Entry, read_catalogue
 from dlbench.construction.pipeline import Pipeline
 from dlbench.construction.project_spec import read_specs
 from dlbench.construction.screening import find_duplicates
-from dlbench.construction.trace import Trace, choose_tests
+from dlbench.construction.trace import LEAST_TESTS, Trace, choose_tests
 from dlbench.construction.training_set import PLACEHOLDER, write_prompt
 from dlbench.construction.work_folder import Row, WorkFolder, for_each_project
 from dlbench.construction.write_instances import LAST_ANSWERS, copy_project, make_instance, write_instance
@@ -64,7 +64,7 @@ def measure(
 
 
 def measure_project(pipeline: Pipeline, most: int, seconds: float, minutes: float, slowest: float) -> None:
-    """Check functions, those with the quickest tests first, until `most` are accepted or the time is over."""
+    """Check functions, those with spare and quick tests first, until `most` are accepted or the time is over."""
     began, folder, name = time.monotonic(), pipeline.work, pipeline.name
     for step, do in {
         "collected": pipeline.collect,
@@ -75,8 +75,10 @@ def measure_project(pipeline: Pipeline, most: int, seconds: float, minutes: floa
         if not folder.has(step, name):
             do()
     rows = [row for row in folder.read("screened", name) if row["kept"]]
-    took = estimate_seconds(rows, pipeline.read_trace())
-    quick = sorted((row for row in rows if took[row["id"]] <= slowest), key=lambda row: took[row["id"]])
+    took = list_test_seconds(rows, pipeline.read_trace())
+    # With spare tests first: of the fewest allowed, none may pass on a stub.
+    ranks = {key: (len(each) <= LEAST_TESTS, sum(each)) for key, each in took.items()}
+    quick = sorted((row for row in rows if sum(took[row["id"]]) <= slowest), key=lambda row: ranks[row["id"]])
     documented = [row["id"] for row in quick if find_prompt(row, pipeline.prepared.tree)]
     log(
         f"{name}: of {len(rows)} screened functions {len(quick)} have quick tests; {len(documented)} are documented too"
@@ -89,11 +91,11 @@ def measure_project(pipeline: Pipeline, most: int, seconds: float, minutes: floa
     log(f"{name}: {count_accepted(folder, name)} accepted in {spent:.0f} s")
 
 
-def estimate_seconds(rows: list[Row], found: Trace) -> dict[str, float]:
-    """By function, how long the tests took that would judge it."""
+def list_test_seconds(rows: list[Row], found: Trace) -> dict[str, list[float]]:
+    """By function, how long each of the tests took that would judge it."""
     each = {test.id: test.seconds for test in found.tests}
     numbers = {row["id"]: found.numbers[row["path"], row["first"], row["qualname"].rpartition(".")[2]] for row in rows}
-    return {key: sum(each[test] for test in choose_tests(number, found.tests)) for key, number in numbers.items()}
+    return {key: [each[test] for test in choose_tests(number, found.tests)] for key, number in numbers.items()}
 
 
 def count_accepted(folder: WorkFolder, project: str) -> int:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from training_set import add_facts, estimate_seconds, find_near_copies, write_splits
+from training_set import add_facts, list_test_seconds, find_near_copies, write_splits
 
 from dlbench.construction.admit import propose_instance
 from dlbench.construction.trace import Trace, TracedTest
@@ -81,4 +81,4 @@ def test_time_of_a_function_is_that_of_the_tests_that_would_judge_it() -> None:
     slow, quick = (TracedTest(name, "passed", seconds, (0,), ()) for name, seconds in (("t1", 7.0), ("t2", 0.5)))
     failed = TracedTest("t3", "failed", 3.0, (0,), ())
     row = {"id": "p/m.f", "path": "m.py", "first": 3, "qualname": "f"}
-    assert estimate_seconds([row], Trace({place: 0}, [slow, quick, failed])) == {"p/m.f": 7.5}
+    assert list_test_seconds([row], Trace({place: 0}, [slow, quick, failed])) == {"p/m.f": [7.0, 0.5]}
