@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from training_set import add_facts, list_test_seconds, find_near_copies, write_splits
+from training_set import add_facts, find_near_copies, list_test_seconds, write_splits
 
 from dlbench.construction.admit import propose_instance
 from dlbench.construction.trace import Trace, TracedTest

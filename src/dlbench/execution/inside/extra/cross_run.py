@@ -30,8 +30,8 @@ from ..fresh_run import list_hidden_from_all, list_test_files
 from ..integrity import FindReplaced, check, take_snapshot
 from ..live_patch import Called, override_source
 from ..privileges import adopt_orphans, build_ruleset, die_with_parent, protect, set_limits
-from ..seeding import seed_everything
 from ..return_values import watch
+from ..seeding import seed_everything
 
 _MOST_CALLS = 4
 _MOST_BYTES = 1 << 20
