@@ -9,6 +9,7 @@ import argparse
 import time
 import tomllib
 from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from packaging.utils import canonicalize_name
@@ -155,26 +156,27 @@ def add_facts(folder: WorkFolder, out: Path, benchmark: Benchmark, share: float)
         write_instance(make_instance(entry, PLACEHOLDER, labels, measures, project.released), out)
     for path in [path for path in (out / "instances").rglob("*.toml") if read_id(path) in near]:
         path.unlink()
-    write_splits(out, {*segments} - near.keys(), set(before.splits.get("validation", ())), share)
+    write_splits(out, {*segments} - near.keys(), before.splits, share)
 
 
 def read_id(path: Path) -> str:
     return str(tomllib.loads(path.read_text(encoding="utf-8"))["id"])
 
 
-def write_splits(out: Path, ids: set[str], validation: set[str], share: float) -> None:
-    """Hold out whole projects: those of the earlier validation split, then the largest that fit the share."""
+def write_splits(out: Path, ids: set[str], before: Mapping[str, Iterable[str]], share: float) -> None:
+    """Hold out whole projects. A project stays where it was; the largest of the new ones that fit the share are held out."""
     by_project: dict[str, list[str]] = defaultdict(list)
     for key in sorted(ids):
         by_project[key.partition("/")[0]].append(key)
-    before = {key.partition("/")[0] for key in validation}
-    held_out: list[str] = []
-    for project in sorted(by_project, key=lambda name: (name not in before, -len(by_project[name]), name)):
-        if project in before or len(held_out) + len(by_project[project]) <= share * len(ids):
-            held_out += by_project.pop(project)
+    split_of = {key.partition("/")[0]: split for split, keys in before.items() for key in keys}
+    held_out = [key for project in by_project if split_of.get(project) == "validation" for key in by_project[project]]
+    for project in sorted(by_project, key=lambda name: (-len(by_project[name]), name)):
+        if project not in split_of and len(held_out) + len(by_project[project]) <= share * len(ids):
+            held_out += by_project[project]
+    trained = [key for key in sorted(ids) if key not in {*held_out}]
     (out / "splits").mkdir(exist_ok=True)
     (out / "splits/validation.txt").write_text("".join(f"{key}\n" for key in sorted(held_out)))
-    (out / "splits/train.txt").write_text("".join(f"{key}\n" for keys in by_project.values() for key in keys))
+    (out / "splits/train.txt").write_text("".join(f"{key}\n" for key in trained))
 
 
 def find_near_copies(segments: dict[str, str], benchmark: Benchmark) -> dict[str, str]:

@@ -68,11 +68,12 @@ def test_function_with_weak_tests_is_left_out(measured: WorkFolder, benchmark: B
     assert not load(tmp_path / "training").instances
 
 
-def test_validation_project_stays_one_and_others_join_up_to_the_share(tmp_path: Path) -> None:
-    ids = {f"{project}/m.f{number}" for project, count in {"a": 6, "b": 2, "c": 2}.items() for number in range(count)}
-    write_splits(tmp_path, ids, {"b/m.f0"}, 0.4)
+def test_project_keeps_its_split_and_new_ones_are_held_out_up_to_the_share(tmp_path: Path) -> None:
+    sizes = {"a": 6, "b": 2, "c": 2, "d": 2}
+    ids = {f"{project}/m.f{number}" for project, count in sizes.items() for number in range(count)}
+    write_splits(tmp_path, ids, {"validation": ["b/m.f0"], "train": ["c/m.f0"]}, 0.4)
     validation = (tmp_path / "splits/validation.txt").read_text().split()
-    assert validation == ["b/m.f0", "b/m.f1", "c/m.f0", "c/m.f1"]
+    assert validation == ["b/m.f0", "b/m.f1", "d/m.f0", "d/m.f1"]
     assert {*(tmp_path / "splits/train.txt").read_text().split(), *validation} == ids
 
 
