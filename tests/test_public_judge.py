@@ -74,7 +74,7 @@ def test_asyncio_tasks_share_the_workers(judge):
 
 def test_equal_code_is_judged_once(toy):
     with dlbench.Judge(toy, workers=1) as judge:
-        samples = [dlbench.Sample(ID, n, RIGHT + "# again\n" * n, is_code=True) for n in range(4)]
+        samples = [dlbench.Sample(ID, n, f"Answer {n}:\n```python\n{RIGHT}```\n") for n in range(4)]
         found = [one.result() for one in [judge.submit(sample) for sample in samples]]
         assert [one.sample for one in found] == [0, 1, 2, 3]
         assert [one.answer_sha256 for one in found] == [sample.sha256 for sample in samples]
@@ -82,6 +82,7 @@ def test_equal_code_is_judged_once(toy):
         assert judge.hits == 3
         assert judge.judge(ID, PARTLY).status is Status.FAIL
         assert judge.judge(ID, RIGHT.replace("v *", "v +")).status is Status.FAIL
+        assert judge.judge(ID, f"{RIGHT}# again").passed
         assert judge.hits == 3, "other code got the verdict of this one"
 
 

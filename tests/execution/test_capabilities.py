@@ -5,18 +5,24 @@ import textwrap
 
 import pytest
 
+from dlbench.execution.answer_facts import Piece
 from dlbench.execution.capabilities import find_unusual
 from dlbench.execution.ordinary_names import ModuleFacts
+from dlbench.execution.unusual_names import is_licensed
 
 MODULE = ast.parse("""
 import numpy as np
 import torch
+import pandas
 import sys
+TABLE = {}
 from torch.nn import functional as F
 from .base import helper
 class C:
     def g(self):
         self.count = self.state = self.kept = 0
+class D(C):
+    pass
 """)
 ORDINARY = {
     "numbers": "def f(x, y=2):\n    return [a * y for a in x if a > 0]",
@@ -36,6 +42,16 @@ ORDINARY = {
     "what the module imports": "def f(x):\n    return sys.maxsize + sys.float_info.eps",
     "the gradient": "def f(x):\n    x.requires_grad_(True)\n    return torch.set_grad_enabled(True)",
     "a decorator of its own": "from functools import wraps\ndef d(g):\n    @wraps(g)\n    def h(x): return g(x)\n    return h\n@d\ndef f(x): return x",
+    "an object of an own class": "class H:\n    def __init__(self, n): self.oddness = n\n    def measure(self): return self.oddness\ndef f(x):\n    h = H(x)\n    return h.measure() + h.oddness",
+    "values in loops": "def f(x):\n    for fn in (np.mean, np.std, torch.sum):\n        x = fn(x)\n    return x",
+    "a named tuple": "from collections import namedtuple\ndef f(x):\n    P = namedtuple('P', ['a', 'b'])\n    return P(1, 2)",
+    "a dataclass": "from dataclasses import dataclass\n@dataclass(frozen=True)\nclass P:\n    width: int = 1\ndef f(x): return P(2).width",
+    "an enumeration": "from enum import Enum\nclass E(Enum):\n    A = 1\ndef f(x, kind: Enum): return isinstance(x, Enum) or E.A.value",
+    "a signature": "import inspect\ndef f(x): return len(inspect.signature(x).parameters)",
+    "a table of the project": "from .other import CONSTANT\ndef f(x):\n    found = dict(CONSTANT)\n    found['a'] = len(TABLE)\n    found.update(b=1)\n    return found",
+    "a missing library": "def f(x):\n    try:\n        import scipy\n    except ImportError:\n        scipy = None\n    return scipy.special.expit(x)",
+    "a module of the project called types": "from .types import Floats\ndef f(x): return isinstance(x, Floats)",
+    "own columns": "import pandas as pd\ndef f(x):\n    return x.agg(['mean', 'std']) + x.apply(lambda r: r.sum())",
     "what the project defines": "from .other import made\nfrom toy import other\ndef f(x): return made(x) + other.CONSTANT",
 }
 UNUSUAL = {
@@ -114,6 +130,48 @@ UNUSUAL = {
     "a module through the project": "from toy import other\ndef f(x): return other.np.f2py",
     "another name of a library in the project": "from toy.other import library\ndef f(x): return library",
     "an importer of the project": "from .other import optional_import\ndef f(x): return optional_import(x)",
+    "a builtin that a class body reads": "def f(x):\n    eval = None\n    class Box:\n        eval: int\n        made = eval(x)\n    return Box.made",
+    "a builtin after a walrus in a default": "class H:\n    def put(self, x=(type := 1)): return type(x)\ndef f(x): return H().put()",
+    "a builtin after an exception": "try:\n    pass\nexcept ValueError as eval:\n    pass\ndef f(x): return eval(x)",
+    "a builtin called like a method of the class": "def eval(self): pass\ndef f(self, x): return eval(x)",
+    "a name of the module": "[np := x for x in ()]\ndef f(x): return np",
+    "a deleted name of the module": "if False:\n    del np\ndef f(x): return x",
+    "a special name that is bound": "if False:\n    __builtins__ = {}\ndef f(x): return __builtins__",
+    "a special name as a parameter": "def f(x, __loader__=None): return x",
+    "a special name of an import": "import math as __loader__\ndef f(x): return x",
+    "a library or a value": "def f(x):\n    import math as m\n    m = x\n    return m.pi",
+    "a private attribute": "def f(x): return x._buffers",
+    "a private attribute of a library's class": "import enum\ndef f(x):\n    for kind in (enum.Enum,):\n        return kind._create_('A', x)",
+    "a class that makes classes": "from enum import Enum\ndef f(x):\n    return [Enum][0]('A', x)",
+    "an own class that makes classes": "from enum import Enum\nclass E(Enum):\n    pass\ndef f(x): return [E][0]('A', x)",
+    "an unknown attribute of a value": "def f(x):\n    for value in (np.random.default_rng,):\n        return value().bit_generator.cffi",
+    "an attribute that only another class has": "class H:\n    def callHandlers(self): pass\ndef f(x): return x.callHandlers",
+    "the array below an array": "def f(x): return x.base",
+    "an object that is made again": "def f(x): torch.nn.Module.__init__(x)",
+    "an object without its class": "def f(x): return x.__new__(x)",
+    "a typed dictionary by a call": "from typing import TypedDict\ndef f(x): return TypedDict('A', x)",
+    "a named tuple by a call": "from typing import NamedTuple\ndef f(x): return NamedTuple('A', x)",
+    "a named tuple of computed fields": "from collections import namedtuple\ndef f(x): return namedtuple('A', x)",
+    "a decorator as a function": "from dataclasses import dataclass\ndef f(x): return dataclass(x)",
+    "fields of a log record": "import logging\ndef f(x): logging.info('a', extra={'name': x})",
+    "a bound method's object": "def f(x): return np.random.random.__self__",
+    "a wrapped function": "def f(x): return x.__wrapped__",
+    "a table of the project that is changed": "def f(x): TABLE.update(x)",
+    "an item of a table of the project": "def f(x): TABLE['a'].append(x)",
+    "a table of the project by another name": "def f(x):\n    found = TABLE\n    found.clear()",
+    "a table of the project in a loop": "def f(x):\n    for one in (TABLE, x):\n        one.pop('a')",
+    "a table of the project as a default": "def f(x, found=TABLE): found.setdefault('a', x)",
+    "an array of the project that is written": "from .other import CONSTANT\ndef f(x): np.add(x, 1, out=CONSTANT)",
+    "an array of the project that is copied to": "from .other import CONSTANT\ndef f(x): np.copyto(CONSTANT, x)",
+    "an array on memory": "def f(x): return np.ndarray((3,), buffer=x)",
+    "an address by hash": "def f(x): return hash(x) << 4",
+    "a sparse tensor": "def f(x): return torch.sparse_coo_tensor(x, x)",
+    "a sparse matrix": "from scipy.sparse import csr_matrix\ndef f(x): return csr_matrix(x)",
+    "indices of a sparse matrix": "from scipy import sparse\ndef f(x):\n    i = sparse.eye(3).indices\n    i[0] = 9",
+    "a library whose objects take attributes from texts": "import sklearn.utils\ndef f(x): return sklearn.utils.Tags(x)",
+    "computed keywords": "def f(x): return x.sum(**{'a' + 'b': 1})",
+    "a method by a computed name": "def f(x):\n    name = 'me' + 'an'\n    return x.agg(name)",
+    "an evaluated signature": "import inspect\ndef f(x): return inspect.signature(x, **x)",
     "a gradient of a class": "def f(x):\n    for kind in [torch.Tensor]:\n        kind.grad = x",
 }  # fmt: skip
 
@@ -124,6 +182,7 @@ def project(tmp_path_factory):
     (root / "toy").mkdir()
     (root / "toy/__init__.py").write_text("")
     (root / "toy/base.py").write_text("def helper(x): return x\n")
+    (root / "toy/types.py").write_text("class Floats: ...\n")
     other = "import numpy as np\nfrom .base import helper as made\nlibrary = np\nCONSTANT = 1\ndef optional_import(name): ...\n"
     (root / "toy/other.py").write_text(other)
     return root
@@ -131,7 +190,9 @@ def project(tmp_path_factory):
 
 def screen(project, code: str, qualname: str = "f") -> set[str]:
     text = "if True:\n" + textwrap.indent(code, "    ") if "." in qualname else code
-    return find_unusual([ast.parse(text)], ModuleFacts(MODULE, "toy.core", project / "toy/core.py"), qualname)
+    return find_unusual(
+        [Piece(ast.parse(text), "." in qualname)], ModuleFacts(MODULE, "toy.core", project / "toy/core.py"), qualname
+    )
 
 
 @pytest.mark.parametrize("name", ORDINARY)
@@ -141,7 +202,43 @@ def test_ordinary_code_is_not_unusual(name, project):
 
 @pytest.mark.parametrize("name", UNUSUAL)
 def test_unusual_code_is_found(name, project):
-    assert screen(project, UNUSUAL[name])
+    code = UNUSUAL[name]
+    assert screen(project, code, "C.f" if name == "a builtin called like a method of the class" else "f")
+
+
+def test_members_that_replace_what_a_class_inherits_are_unusual(project):
+    """A test may compare objects of the class, or call what the answer brought along in place of an inherited method."""
+    target = "def f(self):\n    return self.extra_step()\n"
+    assert screen(project, target + "def extra_step(self): return 1", "C.f") == set()
+    assert screen(project, target + "def __eq__(self, other): return True", "C.f")
+    assert screen(project, target + "@property\ndef extra_step(self): return 1", "C.f")
+    assert screen(project, target + "def extra_step(self): return 1", "D.f")
+
+
+def test_the_own_class_makes_objects_only_where_the_first_parameter_is_the_object(project):
+    make = "def f(self, x):\n    return type(self)('E', (list,), {})"
+    assert screen(project, make, "C.f") == set()
+    assert screen(project, f"@classmethod\n{make.replace('self', 'cls')}", "C.f")
+    assert screen(project, f"@staticmethod\n{make}", "C.f")
+
+
+def test_attribute_that_the_reference_sets_is_not_licensed_where_a_class_is_a_value(project):
+    """Set on a class of a library, it would change every object."""
+    assert screen(project, "def f(x):\n    x.columns = 1") == {".columns = ..."}
+    found = screen(project, "import pandas as pd\ndef f(x):\n    for kind in [pd.DataFrame]:\n        kind.columns = 1")
+    assert not all(is_licensed(word) for word in found)
+
+
+@pytest.mark.parametrize("word", ["blosc2.NDArray", "import cc3d.statistics", ".columns = ..."])
+def test_reference_licenses_names_of_libraries_and_kept_attributes(word):
+    assert is_licensed(word)
+
+
+@pytest.mark.parametrize(
+    "word", ["type", ".format", "getattr", ".__func__", "class Box", "torch.load", "numpy.random.random.__self__"]
+)
+def test_reference_licenses_nothing_that_does_other_things_in_other_hands(word):
+    assert not is_licensed(word)
 
 
 def test_attributes_may_be_set_on_the_own_object_of_a_method_only(project):

@@ -146,6 +146,8 @@ class Collected:
     """Files that skip themselves on import, with the reason."""
     why: str = ""
     """Why collection is incomplete."""
+    ran: set[tuple[str, int]] = field(default_factory=set)
+    """Functions that ran on import, by file and first line, if they were traced."""
 
     def explain(self) -> dict[str, str]:
         """Every file without tests, with the reason, which may be that of a folder above it."""
@@ -161,8 +163,11 @@ class Collected:
         return found
 
 
-def collect(engine: Engine, prepared: Prepared, files: list[str], seconds: float = SECONDS) -> Collected:
-    run = _CollectRun(engine, _with_plugin(prepared), files, time.monotonic() + seconds)
+def collect(
+    engine: Engine, prepared: Prepared, files: list[str], seconds: float = SECONDS, *, trace: bool = False
+) -> Collected:
+    """`trace`: record which functions of the tree run on import."""
+    run = _CollectRun(engine, _with_plugin(prepared), files, time.monotonic() + seconds, trace)
     run.run()
     found = run.found
     found.why = run.incomplete
@@ -194,13 +199,17 @@ def _with_plugin(prepared: Prepared) -> Prepared:
     return replace(prepared, project=prepared.project.model_copy(update={"tests": setup}))
 
 
+@dataclass
 class _CollectRun(IsolatedPytestRun):
+    trace: bool = False
+
     def __post_init__(self) -> None:
         super().__post_init__()
         self.found = Collected(list(self.files))
 
     def job(self) -> dict[str, Any]:
-        return {"collect_only": True, "trace": False, "wanted": [], "seconds_each": self.engine.limits.test_seconds}
+        seconds = self.engine.limits.test_seconds
+        return {"collect_only": True, "trace": self.trace, "wanted": [], "seconds_each": seconds}
 
     def reset(self) -> None:
         self.found.tests = []
@@ -208,6 +217,8 @@ class _CollectRun(IsolatedPytestRun):
     def handle(self, message: dict[str, Any]) -> None:
         if message["kind"] == "items":
             self.found.tests += message["ids"]
+        elif message["kind"] == "function":
+            self.found.ran.add((message["path"], message["line"]))
         elif message["kind"] == "uncollected":
             self.leave_out(message["file"], message["why"])
 

@@ -187,7 +187,7 @@ class Pipeline:
 
     def run(self, *, most: int | None = None, seconds: float = TRACE_SECONDS, since: date | None = None) -> None:
         """Run all steps whose output does not exist yet."""
-        self._set_aside_other_release()
+        self.set_aside_other_release()
         if not self.work.has("collected", self.name):
             self.collect()
         if not self.work.has("trace", self.name):
@@ -198,7 +198,7 @@ class Pipeline:
             self.screen()
         self.admit(most)
 
-    def _set_aside_other_release(self) -> None:
+    def set_aside_other_release(self) -> None:
         """Move the results of another release out of the way: they do not apply to this one."""
         if self.work.has("collected", self.name) and self._is_other(existing := self.project):
             aside = self.work.set_aside(self.name, existing.version)

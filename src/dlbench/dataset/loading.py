@@ -81,9 +81,9 @@ class Benchmark:
     files: dict[str, Path] = field(default_factory=dict)
     """The file that each instance id, and each project name, was read from."""
     canary: str = ""
+    """A string that occurs nowhere else, to find copies of the prompts; empty where the benchmark has none."""
     origin: str = ""
     """Who wrote prompts, labels and trial solutions, for the cards."""
-    """A string that occurs nowhere else, to find copies of the prompts; empty where the benchmark has none."""
     unrunnable: dict[str, Unrunnable] = field(default_factory=dict)
     """Instances imported without a source, kept apart so that nothing tries to run them."""
 

@@ -22,6 +22,7 @@ from dlbench.dataset.labels import AXES
 from dlbench.dataset.leakage import is_draft
 from dlbench.dataset.loading import Benchmark, Kind, Problem, default_root, read, read_record
 from dlbench.dataset.plus import read_plus
+from dlbench.dataset.rebuild import check_rebuilds
 from dlbench.dataset.records import Instance, Record, Votes
 from dlbench.dataset.statistics import mutation_score
 from dlbench.jsonl import write_whole
@@ -92,7 +93,7 @@ def _check_rules(instance: Instance, rules: Rules) -> _Found:
 _KNOWN_FILES = (
     r"VERSION|SEAL|CANARY|ORIGIN|README\.md|rules\.toml|(solving|repairs)\.jsonl|projects/[^/]+\.toml"
     r"|(instances|unrunnable)/[^/]+/[^/]+\.toml|locks/[^/]+\.(txt|in)|splits/[^/]+\.txt"
-    r"|plus/[^/]+\.jsonl|leaderboard/([^/]+\.json|leaderboard\.(md|html))"
+    r"|plus/[^/]+\.jsonl|rebuilds/[^/]+\.json|leaderboard/([^/]+\.json|leaderboard\.(md|html))"
 )
 _PINNED = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*(\[[^\]]*\])?==\S+")
 
@@ -100,7 +101,7 @@ _PINNED = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*(\[[^\]]*\])?==\S+")
 def check_records(root: Path) -> tuple[Benchmark, list[Problem]]:
     benchmark, problems = read(root)
     rules = read_rules(root, problems)
-    problems += [*_check_files(root), *_check_locks(benchmark)]
+    problems += [*_check_files(root), *_check_locks(benchmark), *check_rebuilds(root, benchmark.projects)]
     for project in benchmark.projects:
         where = _where(benchmark, project)
         if benchmark.files[project].stem != project:
@@ -201,7 +202,7 @@ CHANGED = (
     " then run `make seal`"
 )
 UNSEALED = "this VERSION has no seal: run `make seal`"
-_SEALED = ("projects/*.toml", "instances/*/*.toml", "locks/*.txt", "splits/*.txt", "plus/*.jsonl")
+_SEALED = ("projects/*.toml", "instances/*/*.toml", "locks/*.txt", "splits/*.txt", "plus/*.jsonl", "rebuilds/*.json")
 
 
 def make_seal(root: Path) -> str:

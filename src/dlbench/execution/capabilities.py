@@ -1,117 +1,95 @@
 """Decide from a candidate's code whether it uses more than honest code needs: then its pass must be confirmed.
 
 Ordinary code computes. Of libraries it uses names that the code of the benchmark's projects uses (library_names.txt),
-or that its module or the reference uses. It reads no frames, memory, files or computed names, changes attributes of
-nothing but its own object, and its classes only group values. Code that does more is unusual. It is still judged, but
-watched, and a pass counts only if a replay confirms it. Everything that is not known to be harmless is unusual.
+or that its module or the reference uses; of objects, attributes that honest code reads (attribute_names.txt). It reads
+no frames, memory, files or computed names, changes attributes of nothing but its own object, and its classes only group
+values. Code that does more is unusual. It is still judged, but watched, and a pass counts only if a replay confirms it.
+Everything that is not known to be harmless is unusual.
 """
 
 import ast
 import re
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
 
-from dlbench.execution.ordinary_names import ModuleFacts, is_listed, is_listed_module, list_aliases, list_imports
+from dlbench.execution.answer_facts import LITERAL, MAKERS, NOBODY, WRAPS, AnswerFacts, Owner, Piece
+from dlbench.execution.ordinary_names import ModuleFacts, list_imports
+from dlbench.execution.plain_classes import is_literal, is_plain
 from dlbench.execution.scopes import (
     Function,
     Scope,
     get_root,
     get_text,
+    list_ambiguous,
     list_bound,
     list_outside,
     list_own_nodes,
     list_stored,
 )
+from dlbench.execution.shared_objects import list_shared_changes
+from dlbench.execution.unusual_names import (
+    BUILTINS,
+    BY_NAME,
+    EVALUATING,
+    KEYWORDS,
+    SPARSE,
+    is_special,
+    is_suspicious,
+)
 
-_BUILTINS = {
-    "eval", "exec", "compile", "globals", "locals", "vars", "setattr", "delattr", "open", "breakpoint", "memoryview",
-    "input", "help", "exit", "quit", "dir", "type", "getattr", "hasattr", "__import__", "id", "property",
-}  # fmt: skip
-COMPUTING = frozenset({"eval", "exec", "compile", "globals", "locals", "vars", "setattr", "getattr", "__import__"})
-"""What reaches anything by a computed name. That the reference uses it for something does not make it ordinary."""
-_DANGEROUS = {
-    "sys", "os", "gc", "inspect", "builtins", "importlib", "ctypes", "subprocess", "threading", "marshal", "pickle",
-    "linecache", "traceback", "faulthandler", "unittest", "pytest", "pluggy", "multiprocessing", "copyreg", "weakref",
-    "atexit", "socket", "asyncio", "concurrent", "contextvars", "hypothesis", "types", "testing", "overrides", "mock",
-    "f_back", "f_locals", "f_globals", "f_builtins", "f_code", "f_trace", "tb_frame", "tb_next", "gi_frame", "gi_code",
-    "gi_yieldfrom", "cr_frame", "cr_code", "cr_await", "cr_origin", "ag_frame", "ag_code", "ag_await", "cell_contents",
-    "currentframe", "walk_tb", "walk_stack", "mro", "handlers",
-    "as_strided", "frombuffer", "from_dlpack", "ctypeslib", "data_ptr", "untyped_storage", "storage", "set_", "memmap",
-    "get_type_hints", "make_dataclass", "format", "format_map", "load", "to_pickle", "read_pickle", "register",
-    "update_wrapper", "masked", "masked_array", "MaskedArray", "exec", "setattr", "modules", "bltns", "buffer_info",
-    "findCaller", "makeRecord", "manager", "optional_import", "instantiate", "import_module", "import_string", "locate",
-}  # fmt: skip
-"""Attributes that lead to the judge, to memory, or to code and classes from text: unusual on any object."""
-_KEYWORDS = {
-    "refcheck", "allow_pickle", "metaclass", "eval_str", "usemask", "assigned", "updated", "resolvers", "local_dict",
-    "global_dict", "expr", "override_repr", "strides",
-}  # fmt: skip
-_HARMLESS = {
-    "__init__", "__name__", "__call__", "__getitem__", "__len__", "__iter__", "__doc__", "__next__", "__contains__",
-    "__neg__", "__add__", "__mul__", "__qualname__", "__version__", "__post_init__", "__new__", "__module__",
-    "__slots__",
-}  # fmt: skip
-_WORDS = {"builtins", "sys", "gc", "inspect", "importlib", "ctypes", "exec", "setattr"}
-_WRAPS = "functools.wraps"
-_EVALUATING = {"eval", "query"}
-"""Methods of tables that evaluate text."""
-_LITERAL = {"operator.attrgetter", "operator.methodcaller"}
-"""Harmless when called with the names of attributes written out."""
-_PLAIN_BASES = {
-    "object", "Exception", "ValueError", "typing.NamedTuple", "enum.Enum", "torch.nn.Module", "torch.autograd.Function",
-    "abc.ABC", "typing.Protocol",
-}  # fmt: skip
-_PLAIN_METHODS = {
-    "__init__", "__call__", "__post_init__", "__repr__", "__str__", "__len__", "__iter__", "__next__", "__getitem__",
-    "__setitem__", "__enter__", "__exit__",
-}  # fmt: skip
-_CLOSED = {"test", "tests", "conftest", "testing", "_testing"}
+_NOT_CALLED = {"numpy.ndarray", "numpy.generic", "numpy.void"}
+"""Types that are harmless unless they are called: then they take memory and sizes of the caller's choice."""
 _FIELD = re.compile(r"\{[^{}:]*[.\[]")
 """A field of a format string that reads an attribute or an item."""
-_DUNDER = re.compile(r"__\w+__")
+_UNREAD = {"TypeAlias", "TypeVar", "ParamSpec", "TypeVarTuple", "TemplateStr", "Interpolation"}
+"""Syntax newer than the rules here."""
 
 
-def find_unusual(pieces: list[ast.Module], module: ModuleFacts, qualname: str) -> set[str]:
+def find_unusual(pieces: list[Piece], module: ModuleFacts, qualname: str) -> set[str]:
     """What the code uses beyond ordinary code, in words."""
-    screen = _Screen(pieces, module, qualname)
     try:
+        facts = AnswerFacts(pieces, module, qualname)
+        screen = _Screen(facts)
         for piece in pieces:
-            # a method is parsed inside a block
-            is_target = "." in qualname and isinstance(piece.body[0], ast.If)
-            screen.visit(piece, frozenset(), _NOBODY, is_target=is_target)
+            screen.read(piece)
+        found = screen.found | list_shared_changes([piece.tree for piece in pieces], facts.is_shared)
     except RecursionError:
         return {"code that is nested too deeply to be read"}
-    return screen.found
-
-
-class _Owner(NamedTuple):
-    """The first parameter of the method around a node."""
-
-    name: str = ""
-    is_written: bool = False
-    """Whether the answer defines its class."""
-
-
-_NOBODY = _Owner()
+    # an object whose attribute is set, as the reference does, could then be a class
+    is_set = any(word.startswith(".") and word.endswith(" = ...") for word in found)
+    return found | ({f"class {name} as a value" for name in screen.handed_on} if is_set else set())
 
 
 class _Screen:
-    def __init__(self, pieces: list[ast.Module], module: ModuleFacts, qualname: str) -> None:
-        self.module = module
-        self.aliases: dict[str, set[str]] = {}
-        for bound, meaning in [*module.aliases, *(pair for piece in pieces for pair in list_aliases(piece))]:
-            self.aliases.setdefault(bound, set()).add(meaning)
-        self.holder, _, self.target = qualname.rpartition(".")
-        classes = [node for piece in pieces for node in ast.walk(piece) if isinstance(node, ast.ClassDef)]
-        self.methods = {id(part): node for node in classes for part in node.body}
-        self.defined = {name for piece in pieces for name in list_stored(piece)}
+    def __init__(self, facts: AnswerFacts) -> None:
+        self.facts = facts
+        self.module = facts.module
+        self.aliases = facts.aliases
         self.found: set[str] = set()
         self.skipped: set[int] = set()
-        self.evaluating: set[int] = set()
+        self.placed: set[int] = set()
+        """Names of types where they are harmless: as bases and decorators, in annotations and checks of types."""
+        self.called: set[int] = set()
+        self.handed_on: set[str] = set()
+        """Classes that are values."""
 
-    def visit(self, node: ast.AST, local: frozenset[str], owner: _Owner, *, is_target: bool = False) -> None:
+    def read(self, piece: Piece) -> None:
+        tree = piece.tree
+        if piece.is_member:
+            block = tree.body[0]
+            for node in block.body if isinstance(block, ast.If) else ():
+                is_target = isinstance(node, Function) and node.name == self.facts.target
+                if not is_target and not self.module.may_bring(node, self.facts.holder):
+                    self.found.add(f"member {getattr(node, 'name', type(node).__name__)}")
+        else:  # after `del`, a name has the meaning that it had before
+            changed = (list_stored(tree) - {self.facts.target}) & self.module.taken
+            self.found.update(f"{name} = ... in the module" for name in changed)
+        scopes = [node for node in ast.walk(tree) if isinstance(node, Scope | ast.ClassDef | ast.Module)]
+        self.found.update(f"{name} with two meanings" for scope in scopes for name in list_ambiguous(scope))
+        self.visit(tree, frozenset(), NOBODY, is_target=piece.is_member)
+
+    def visit(self, node: ast.AST, local: frozenset[str], owner: Owner, *, is_target: bool = False) -> None:
         """`local`: names that functions around the node bind; they hold values, not modules or builtins. `is_target`:
-        whether this piece holds a method that is the target."""
+        whether this piece stands in the class of a method that is the target."""
         if id(node) not in self.skipped:
             self.found.update(self._inspect(node, local, owner))
         inner, inner_owner = local, owner
@@ -119,18 +97,27 @@ class _Screen:
         if isinstance(node, Scope):
             outside = list_outside(node)
             bound = self._bind(node, local)
-            inner_owner = _NOBODY if owner.name in bound else owner
-            is_written = id(node) in self.methods
+            inner_owner = NOBODY if owner.name in bound else owner
+            is_written = id(node) in self.facts.methods
             if isinstance(node, Function) and node.args.args and (is_written or (is_target and not local)):
-                first = node.args.args[0].arg
-                is_bound = first not in list_stored(node) and not (is_written and node.decorator_list)
-                inner_owner = _Owner(first, is_written) if is_bound else _NOBODY
+                inner_owner = Owner(node.args.args[0].arg, is_written) if self._has_owner(node) else NOBODY
             inner = local | bound
+        elif isinstance(node, ast.ClassDef):
+            outside = list_outside(node)
+            inner = local - list_stored(node)  # Python looks for them in the module, not in the functions around
         for child in outside:
             self.visit(child, local, owner)
         for child in ast.iter_child_nodes(node):
             if all(child is not one for one in outside):
                 self.visit(child, inner, inner_owner, is_target=is_target)
+
+    def _has_owner(self, node: Function) -> bool:
+        """Whether Python passes the object itself as the first argument."""
+        kinds = [get_text(one.func if isinstance(one, ast.Call) else one) for one in node.decorator_list]
+        is_bound = not any(one.partition(".")[0] in {*self.facts.defined, "staticmethod", "..."} for one in kinds)
+        if id(node) in self.facts.methods:
+            is_bound = not kinds
+        return is_bound and node.args.args[0].arg not in list_stored(node) and node.name != "__new__"
 
     def _bind(self, scope: Scope, local: frozenset[str]) -> set[str]:
         """The names that a scope binds to values. One that is assigned a name of a library stays that name."""
@@ -153,178 +140,191 @@ class _Screen:
         return bound
 
     def _is_builtin(self, name: str, local: frozenset[str]) -> bool:
-        return name not in local and name not in self.defined and name not in self.aliases
+        return name not in local | self.facts.defined | self.facts.members and name not in self.aliases
 
-    def _inspect(self, node: ast.AST, local: frozenset[str], owner: _Owner) -> Iterator[str]:
+    def _inspect(self, node: ast.AST, local: frozenset[str], owner: Owner) -> Iterator[str]:
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 self._skip_decorators(node, local)
+                listed = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+                self._place([one.annotation for one in listed] + [node.returns])
+            case ast.AnnAssign(annotation=annotation):
+                self._place([annotation])
             case ast.ClassDef(name=name):
-                if not self._is_plain(node):
+                self._place([*node.bases, *node.decorator_list])
+                self._place([one.func for one in node.decorator_list if isinstance(one, ast.Call) and not one.args])
+                if not is_plain(node, [self.facts.find_meanings(base, local) for base in node.bases]):
                     yield f"class {name}"
             case ast.Global(names=names):
                 yield from (f"global {name}" for name in names)
             case ast.Import() | ast.ImportFrom():
                 for name, is_star in list_imports(node):
-                    if is_star or not self._is_ordinary_import(name):
+                    if is_star or not self.facts.is_ordinary_import(name):
                         yield f"import {name}"
+                yield from (f"{one.asname} = ..." for one in node.names if one.asname and is_special(one.asname))
             case ast.Compare(left=left, comparators=others):
                 self._skip_types([left, *others], local)
             case ast.FormattedValue(value=value):
                 self._skip_types([value], local)
             case ast.Attribute(value=value, attr="__name__" | "__qualname__", ctx=ast.Load()):
                 self._skip_types([value], local)
-                yield from self._check_chain(node, local)
+                yield from self._check_chain(node, local, owner)
             case ast.Call():
                 yield from self._check_call(node, local, owner)
-            case ast.keyword(arg=str(name)) if name in _KEYWORDS or _is_special(name):
+            case ast.keyword(arg=str(name)) if name in KEYWORDS or is_special(name):
                 yield f"{name}="
+            case ast.keyword(arg=None, value=ast.Dict(keys=keys)) if not all(map(is_literal, filter(None, keys))):
+                yield "computed keywords"
             case ast.Expr(value=ast.Constant() as text):
                 self.skipped.add(id(text))  # a docstring
-            case ast.Constant(value=str(text)) if _is_suspicious(text):
+            case ast.Constant(value=str(text)) if is_suspicious(text):
                 yield repr(text)
             case ast.With() | ast.AsyncWith() if any(
                 isinstance(one, ast.Yield | ast.YieldFrom) for one in ast.walk(node)
             ):
                 yield "yield inside with"
-            case ast.Name(id=name) if name not in local:
-                yield from self._check_name(name)
-            case ast.Attribute(ctx=ast.Load(), attr=attr):
-                if attr in _EVALUATING and id(node) not in self.evaluating:
-                    yield f".{attr}"
-                yield from self._check_chain(node, local)
+            case ast.Name(id=name, ctx=context):
+                if name != "__slots__" and is_special(name):
+                    yield name
+                elif name not in local and isinstance(context, ast.Load):
+                    yield from self._check_name(node)
+            case ast.arg(arg=name) | ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) if is_special(
+                name
+            ):
+                yield f"{name} = ..."
+            case ast.Attribute(ctx=ast.Load()):
+                yield from self._check_chain(node, local, owner)
             case ast.Attribute(value=value, attr=attr):
                 yield from self._check_store(value, attr, local, owner)
             case ast.Subscript(ctx=ast.Store() | ast.Del(), value=value):
                 root = get_root(value)
-                if root is not None and root.id not in local:
+                is_sparse = isinstance(value, ast.Attribute) and value.attr in SPARSE
+                if is_sparse or (root is not None and root.id not in local):
                     yield f"{get_text(value)}[...] = ..."
             case ast.MatchClass(kwd_attrs=names):
-                yield from (f".{name}" for name in names if _is_dangerous(name))
+                yield from (f".{name}" for name in names if not self.facts.is_ordinary_attribute(name))
+            case ast.AST() if type(node).__name__ in _UNREAD:
+                yield type(node).__name__
 
-    def _check_call(self, node: ast.Call, local: frozenset[str], owner: _Owner) -> Iterator[str]:
+    def _check_call(self, node: ast.Call, local: frozenset[str], owner: Owner) -> Iterator[str]:
+        function = node.func
+        self.called.add(id(function))
         match node:
             case ast.Call(func=ast.Name(id="isinstance" | "issubclass" | "str" | "repr" as name), args=arguments):
                 if self._is_builtin(name, local):
                     self._skip_types(arguments, local)
+                    self._place(arguments)
             case ast.Call(func=ast.Name(id="getattr" | "hasattr" as name), args=[_, ast.Constant(value=str(attr)), *_]):
                 if self._is_builtin(name, local):
-                    self.skipped.add(id(node.func))
-                if _is_dangerous(attr):
+                    self.skipped.add(id(function))
+                if not self.facts.is_ordinary_attribute(attr):
                     yield f".{attr}"
             case ast.Call(func=ast.Attribute(value=ast.Constant(value=str(text)), attr="format")):
                 if not _FIELD.search(text):
-                    self.skipped.add(id(node.func))
+                    self.skipped.add(id(function))
+            case ast.Call(func=ast.Attribute(attr=attr), args=[ast.expr() as first, *_]) if (
+                attr in BY_NAME and self.facts.uses_tables
+            ):
+                if not self.facts.is_written(first, local, attr):
+                    yield f".{attr}(...) of a computed name"
             case ast.Call(func=ast.Attribute(attr="eval"), args=[], keywords=[]):
-                self.evaluating.add(id(node.func))  # of a model of torch
-        function = node.func
+                self.placed.add(id(function))  # of a model of torch
+            case ast.Call(func=ast.Attribute(attr="__init__", value=ast.Call(func=ast.Name(id="super"), args=[]))):
+                self.placed.add(id(function))
+            case ast.Call(func=ast.Attribute(attr="__init__"), args=[ast.Name(id=first), *_]) if first == owner.name:
+                self.placed.add(id(function))
         if isinstance(function, ast.Name | ast.Attribute) and (root := get_root(function)) is not None:
             rest = get_text(function).partition(".")[2]
             for one in self.aliases.get(root.id, set()) if root.id not in local else ():
                 meaning = f"{one}.{rest}" if rest else one
                 written = [part.value for part in node.args if isinstance(part, ast.Constant)]
-                if meaning in _LITERAL and len(written) == len(node.args) and not node.keywords:
+                if meaning in LITERAL and len(written) == len(node.args) and not node.keywords:
                     self.skipped.update((id(function), id(root)))
-                    named = written if meaning == "operator.attrgetter" else written[:1]
-                    yield from (f".{part}" for name in named for part in str(name).split(".") if _is_dangerous(part))
-                if meaning.startswith("enum.") and len(node.args) > 1:
+                    names = [str(name) for name in (written if meaning == "operator.attrgetter" else written[:1])]
+                    parts = [part for name in names for part in name.split(".")]
+                    yield from (f".{part}" for part in parts if not self.facts.is_ordinary_attribute(part))
+                keywords = {word.arg for word in node.keywords}
+                if meaning == "collections.namedtuple" and all(map(is_literal, node.args)) and keywords <= {"defaults"}:
+                    self._place([function])
+                if meaning == "inspect.signature" and len(node.args) == 1 and not keywords:
+                    self._place([function])
+                if meaning in _NOT_CALLED:
                     yield f"{meaning}(...)"
         # `type(self)(...)` makes an object of the own class; of another value it could be `type` itself
         match function:
             case ast.Call(args=[ast.Name(id=argument)]) | ast.Attribute(value=ast.Name(id=argument)):
-                if argument == owner.name and _is_type(function):
+                if argument == owner.name != "cls" and _is_type(function):
                     self._skip_types([function], local)
 
-    def _check_store(self, value: ast.expr, attr: str, local: frozenset[str], owner: _Owner) -> Iterator[str]:
+    def _check_store(self, value: ast.expr, attr: str, local: frozenset[str], owner: Owner) -> Iterator[str]:
         root = get_root(value)
         is_own = isinstance(value, ast.Name) and value.id == owner.name
         if root is not None and root.id not in local:
             yield f"{get_text(value)}.{attr} = ..."
         # an object of the project keeps what its class keeps already; one of the answer's classes, whatever it likes
-        elif _is_special(attr) or (not (is_own and (owner.is_written or attr in self.module.own_attributes))):
+        elif is_special(attr) or (not (is_own and (owner.is_written or attr in self.module.own_attributes))):
             yield f".{attr} = ..."
 
-    def _check_name(self, name: str) -> Iterator[str]:
-        # an import elsewhere in the answer does not make it another name here
-        if name not in self.defined and (name in _BUILTINS or _is_special(name)):
-            yield name
-        for meaning in self.aliases.get(name, ()):
-            if self._is_module(meaning):
+    def _check_name(self, node: ast.Name) -> Iterator[str]:
+        # a definition or an import elsewhere in the answer does not make it another name here
+        if node.id in BUILTINS:
+            yield node.id
+        if node.id in self.module.classes:
+            self._note_class(node, node.id)
+        for meaning in self.aliases.get(node.id, ()):
+            if self.facts.is_module(meaning):
                 yield f"{meaning} as a value"
-            elif not self._is_ordinary_name(meaning):
+                continue
+            self._note_class(node, meaning)
+            if not self.facts.is_ordinary_name(meaning) or (meaning in MAKERS and id(node) not in self.placed):
                 yield meaning
 
-    def _check_chain(self, node: ast.Attribute, local: frozenset[str]) -> Iterator[str]:
+    def _note_class(self, node: ast.expr, meaning: str) -> None:
+        if meaning.rpartition(".")[2][:1].isupper() and id(node) not in self.placed | self.called:
+            self.handed_on.add(meaning)
+
+    def _check_chain(self, node: ast.Attribute, local: frozenset[str], owner: Owner) -> Iterator[str]:
         """Check `a.b.c` as a whole."""
-        parts, inner = [node.attr], node.value
+        if node.attr in EVALUATING and id(node) not in self.placed:
+            yield f".{node.attr}"
+        is_call_allowed = node.attr == "__init__" and id(node) in self.placed
+        parts, inner = [] if is_call_allowed else [node.attr], node.value
         while isinstance(inner, ast.Attribute):
             if id(inner) not in self.skipped:
                 parts.insert(0, inner.attr)
             self.skipped.add(id(inner))
             inner = inner.value
         if not isinstance(inner, ast.Name) or inner.id in local:
-            yield from (f".{part}" for part in parts if _is_dangerous(part))
+            is_own = isinstance(inner, ast.Name) and inner.id == owner.name
+            holder = self.facts.find_class(inner)
+            for part in parts:
+                if not self.facts.is_ordinary_attribute(part, owner if is_own else NOBODY, holder):
+                    yield f".{part}"
+                is_own, holder = False, ""
             return
         self.skipped.add(id(inner))
-        is_own_class = inner.id == self.holder.rpartition(".")[2] and self.target in parts
-        if is_own_class or any(self._is_method_of(inner.id, part) for part in parts):
+        if not parts:
+            yield from self._check_name(inner)
+            return
+        is_own_class = inner.id == self.facts.holder.rpartition(".")[2] and self.facts.target in parts
+        if is_own_class or any(self.facts.is_method_of(inner.id, part) for part in parts):
             yield f"{inner.id}.{'.'.join(parts)}"  # a method called with an object of the caller's choice
         if inner.id not in self.aliases:
-            yield from self._check_name(inner.id)
-            yield from (f".{part}" for part in parts if _is_dangerous(part))
+            yield from self._check_name(inner)
+            yield from (f".{part}" for part in parts if not self.facts.is_ordinary_attribute(part, cls=inner.id))
         for meaning in self.aliases.get(inner.id, ()):
             chain = ".".join([meaning, *parts])
-            if self._is_module(chain) or not self._is_ordinary_name(chain):
+            self._note_class(node, chain)
+            is_maker = chain in MAKERS and id(node) not in self.placed
+            if self.facts.is_module(chain) or not self.facts.is_ordinary_name(chain) or is_maker:
                 yield chain
 
-    def _is_method_of(self, name: str, part: str) -> bool:
-        """Whether it is a method of a class that the answer defines, which takes its object as the first argument."""
-        found = [one for one in self.methods.values() if one.name == name and name in self.defined]
-        functions = [one for cls in found for one in cls.body if isinstance(one, Function) and one.name == part]
-        return any(one.args.args and one.args.args[0].arg != "cls" and not one.decorator_list for one in functions)
-
-    def _is_module(self, chain: str) -> bool:
-        is_imported = chain in self.module.imported and "." not in chain
-        return is_listed_module(chain) or is_imported or self.module.is_module(chain)
-
-    def _is_ordinary_name(self, chain: str) -> bool:
-        if is_listed(chain):
-            return True
-        if any(part in _CLOSED or _is_dangerous(part) for part in chain.split(".")):
-            return False
-        if chain in self.module.chains or chain in self.module.imported:
-            return True
-        # an attribute of something that is no module
-        return self.module.defines(chain) or is_listed(chain.rpartition(".")[0])
-
-    def _is_ordinary_import(self, name: str) -> bool:
-        is_module = is_listed_module(name) or self.module.is_module(name)
-        return is_module or name in self.module.imported | _LITERAL | {_WRAPS} or self._is_ordinary_name(name)
-
-    def _is_plain(self, node: ast.ClassDef) -> bool:
-        """A class that only groups values and methods: nothing in it decides what its objects are equal to. Its objects
-        are looked for in what the candidate returns."""
-        if node.keywords or not all(self._find_meanings(base) <= _PLAIN_BASES for base in node.bases):
-            return False
-        for statement in node.body:
-            match statement:
-                case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                    if name.startswith("__") and name not in _PLAIN_METHODS:
-                        return False
-                case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
-                    if name.startswith("__") and name != "__slots__":
-                        return False
-                case ast.Expr(value=ast.Constant()) | ast.Pass():
-                    pass
-                case _:
-                    return False
-        return True
-
-    def _find_meanings(self, node: ast.expr) -> set[str]:
-        """What a dotted name may stand for."""
-        text = get_text(node)
-        name, _, rest = text.partition(".")
-        return {f"{one}.{rest}" if rest else one for one in self.aliases.get(name, set())} or {text}
+    def _place(self, nodes: Iterable[ast.expr | None]) -> None:
+        for node in nodes:
+            if isinstance(node, ast.Name | ast.Attribute):
+                self.placed.add(id(node))
+            elif isinstance(node, ast.Tuple | ast.List | ast.BinOp | ast.Subscript):
+                self._place([one for one in ast.iter_child_nodes(node) if isinstance(one, ast.expr)])
 
     def _skip_decorators(self, node: Function, local: frozenset[str]) -> None:
         """Allow `property` and `functools.wraps` above a function. Elsewhere they change other objects."""
@@ -332,7 +332,9 @@ class _Screen:
             match decorator:
                 case ast.Name(id="property") if self._is_builtin("property", local):
                     self.skipped.add(id(decorator))
-                case ast.Call(func=function, args=[_], keywords=[]) if self._find_meanings(function) == {_WRAPS}:
+                case ast.Call(func=function, args=[_], keywords=[]) if self.facts.find_meanings(function, local) == {
+                    WRAPS
+                }:
                     self.skipped.update(id(one) for one in ast.walk(function))
 
     def _skip_types(self, nodes: list[ast.expr], local: frozenset[str]) -> None:
@@ -353,17 +355,3 @@ def _is_type(node: ast.expr) -> bool:
         case ast.Attribute(value=value, attr="__class__"):
             return not _is_type(value)
     return False
-
-
-def _is_suspicious(text: str) -> bool:
-    """Whether a text may name a special attribute, a keyword or a module that is unusual."""
-    has_special = any(_is_special(name) and name != "__main__" for name in _DUNDER.findall(text))
-    return has_special or text in _KEYWORDS | _EVALUATING | _WORDS or "array_interface" in text
-
-
-def _is_dangerous(name: str) -> bool:
-    return name in _DANGEROUS or _is_special(name)
-
-
-def _is_special(name: str) -> bool:
-    return name.startswith("__") and name.endswith("__") and name not in _HARMLESS

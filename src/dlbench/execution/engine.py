@@ -14,12 +14,15 @@ from typing import TYPE_CHECKING, Any
 from dlbench.dataset import Instance
 from dlbench.dataset.plus import PlusRecord
 from dlbench.dataset.target import Target, find_target
-from dlbench.execution.capabilities import COMPUTING, find_unusual
+from dlbench.execution.answer import AnswerError
+from dlbench.execution.answer_facts import Piece
+from dlbench.execution.capabilities import find_unusual
 from dlbench.execution.limits import Limits
 from dlbench.execution.ordinary_names import ModuleFacts
 from dlbench.execution.patch import Place, find_place, plan_patch
 from dlbench.execution.sandbox import Sandbox
 from dlbench.execution.splice import Spliced, splice
+from dlbench.execution.unusual_names import is_licensed
 from dlbench.parsing import parse
 from dlbench.runs.verdict import Confirm
 from dlbench.workspace import Prepared
@@ -84,33 +87,44 @@ class TargetInModule:
         return ModuleFacts(parse(self.source), self.instance.module, self.file)
 
     @cached_property
-    def unusual(self) -> frozenset[str]:
-        """What the reference uses beyond ordinary code: its candidates may do so, too."""
-        return self.read(self.target.text).unusual
+    def reference(self) -> "Candidate":
+        return self.read(self.target.text)
 
     def read(self, code: str) -> "Candidate":
         """Raises AnswerError if the code cannot replace the target."""
         of = self.instance
         is_package = of.path.endswith("__init__.py")
-        return Candidate(self, splice(self.source, of.qualname, code, module=of.module, is_package=is_package))
+        spliced = splice(self.source, of.qualname, code, module=of.module, is_package=is_package)
+        return Candidate(self, spliced, _parse_pieces(spliced))
+
+
+def _parse_pieces(spliced: Spliced) -> list[Piece]:
+    """The answer's code as it stands in the module."""
+    lines = spliced.source.split("\n")
+    texts = ["\n".join(lines[first - 1 : last]) for first, last in spliced.ranges]
+    indented = [text.lstrip("\n")[:1] in {" ", "\t"} for text in texts]
+    try:
+        # a block instead of dedenting, which would change multi-line strings
+        return [
+            Piece(parse(f"if True:\n{text}" if is_inside else text), is_inside)
+            for text, is_inside in zip(texts, indented, strict=True)
+            if text.strip()
+        ]
+    except SyntaxError as error:
+        raise AnswerError(
+            "syntax_error", f"{type(error).__name__}: {error.msg}: a statement that does not end"
+        ) from None
 
 
 @dataclass(frozen=True)
 class Candidate:
     target: TargetInModule
     spliced: Spliced
-
-    @cached_property
-    def _pieces(self) -> list[ast.Module]:
-        lines = self.spliced.source.split("\n")
-        texts = ["\n".join(lines[first - 1 : last]) for first, last in self.spliced.ranges]
-        indented = ("if True:\n" if text.lstrip("\n")[:1] in {" ", "\t"} else "" for text in texts)
-        # a block instead of dedenting, which would change multi-line strings
-        return [parse(block + text) for block, text in zip(indented, texts, strict=True) if text.strip()]
+    pieces: list[Piece]
 
     @cached_property
     def unusual(self) -> frozenset[str]:
-        return frozenset(find_unusual(self._pieces, self.target.facts, self.target.instance.qualname))
+        return frozenset(find_unusual(self.pieces, self.target.facts, self.target.instance.qualname))
 
     @property
     def is_watched(self) -> bool:
@@ -119,11 +133,13 @@ class Candidate:
     @property
     def excess(self) -> list[str]:
         """What it uses beyond ordinary code and beyond the reference: its pass must be confirmed."""
-        return sorted(self.unusual - (self.target.unusual - COMPUTING)) if self.unusual else []
+        if not self.unusual or self.spliced.source == self.target.reference.spliced.source:
+            return []
+        return sorted(self.unusual - {word for word in self.target.reference.unusual if is_licensed(word)})
 
     @cached_property
     def classes(self) -> list[str]:
-        nodes = [node for piece in self._pieces for node in ast.walk(piece)]
+        nodes = [node for piece in self.pieces for node in ast.walk(piece.tree)]
         return [node.name for node in nodes if isinstance(node, ast.ClassDef)]
 
     def plan_patch(self, filename: str) -> dict[str, Any] | None:

@@ -3,8 +3,9 @@
 Fresh mode defines a verdict: it is slow, and no execution can affect another. The other modes must agree with it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from dlbench.dataset import Instance
 from dlbench.execution.answer import AnswerError
@@ -187,15 +188,10 @@ def to_status(
         return Status.TAMPERED, messages.forged, nothing
     if messages.of_kind("tampered"):
         return Status.TAMPERED, messages.of_kind("tampered")[0]["why"], nothing
-    expected = CONTROL_BEFORE + CONTROL_AFTER
-    for rank, right in zip(controls, expected, strict=False):
-        if rank != right:
-            return Status.TAMPERED, f"a control test should have {OUTCOMES[right]} and did not", nothing
-    if not ready:
-        reason = observation.stopped_for or f"exit code {observation.exit_code}"
-        return Status.HARNESS_ERROR, f"the sandbox did not start ({reason}): {observation.output[-2000:]}", tests
-    if confinement.confines and (ready[0]["network"] or ready[0]["user"] == 0):
-        return Status.HARNESS_ERROR, f"the sandbox {confinement.name} does not confine: {ready[0]}", tests
+    if wrong := find_wrong_control(controls):
+        return Status.TAMPERED, wrong, nothing
+    if failure_of_sandbox := find_sandbox_failure(observation, ready[0] if ready else None, confinement):
+        return Status.HARNESS_ERROR, failure_of_sandbox, tests
     if messages.of_kind("unguarded"):
         return Status.HARNESS_ERROR, "a pytest plugin imports the module before it can be guarded", tests
     if observation.stopped_for == "timeout":
@@ -207,9 +203,9 @@ def to_status(
         died = f"the process ended (exit code {observation.exit_code}) before its tests did"
         return Status.ERROR, f"{died}: {failure or observation.output[-1000:]}".strip(": "), tests
     if all(outcome is Outcome.PASSED for outcome in tests.values()):
-        is_guarded = len(controls) == len(expected) and bool(messages.of_kind("checked"))
-        if not is_guarded and not is_replay:
-            return Status.TAMPERED, "all tests passed, but not all that guards them has run", nothing
+        failed = find_failed_guard(controls, is_checked=bool(messages.of_kind("checked")))
+        if failed and not is_replay:
+            return Status.TAMPERED, failed, nothing
         return Status.PASS, "", tests
     if is_memory_failure(failure):
         return Status.OUT_OF_MEMORY, failure, tests
@@ -217,6 +213,30 @@ def to_status(
         errors = collected[0]["errors"] if collected else []
         return Status.ERROR, "\n".join(errors)[:2000] or observation.output[-2000:], tests
     return Status.FAIL, failure, tests
+
+
+def find_wrong_control(controls: Sequence[int]) -> str:
+    """Which control test, of those that have run, had another outcome than it must; empty if none."""
+    for rank, right in zip(controls, CONTROL_BEFORE + CONTROL_AFTER, strict=False):
+        if rank != right:
+            return f"a control test should have {OUTCOMES[right]} and did not"
+    return ""
+
+
+def find_failed_guard(controls: Sequence[int], *, is_checked: bool) -> str:
+    """Why the outcomes of a process that ended do not count; empty if they do."""
+    is_complete = is_checked and len(controls) == len(CONTROL_BEFORE + CONTROL_AFTER)
+    return find_wrong_control(controls) or ("" if is_complete else "not everything that guards the tests has run")
+
+
+def find_sandbox_failure(observation: Observation, ready: dict[str, Any] | None, confinement: Sandbox) -> str:
+    """Why nothing can be judged here; empty if the sandbox confines."""
+    if ready is None:
+        reason = observation.stopped_for or f"exit code {observation.exit_code}"
+        return f"the sandbox did not start ({reason}): {observation.output[-2000:]}"
+    if confinement.confines and (ready["network"] or ready["user"] == 0):
+        return f"the sandbox {confinement.name} does not confine: {ready}"
+    return ""
 
 
 def is_memory_failure(failure: str) -> bool:

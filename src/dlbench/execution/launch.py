@@ -11,6 +11,7 @@ import platform
 import re
 import socket
 import subprocess
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -109,7 +110,7 @@ def describe_limits(limits: Limits) -> dict[str, int]:
 
 def describe_instance(prepared: Prepared, instance: Instance, *, hides: bool, shows_module: bool) -> dict[str, Any]:
     """`hides`: no test may read its own file. `shows_module`: the module on disk holds the candidate."""
-    tests = sorted({*instance.test_files, *_list_test_files(prepared.tree)})
+    tests = sorted({*instance.test_files, *list_test_files(prepared.tree)})
     compiled = [path.as_posix() for path in list_compiled(prepared.tree, instance.path)]
     module = [] if shows_module else [instance.path, *compiled]
     return {
@@ -123,7 +124,7 @@ def describe_instance(prepared: Prepared, instance: Instance, *, hides: bool, sh
 
 
 @cache
-def _list_test_files(tree: Path) -> list[str]:
+def list_test_files(tree: Path) -> list[str]:
     """Files that match the patterns of pytest, and what is compiled from them; no module that only has such a name."""
     files = [Path(folder, name) for folder, _, names in os.walk(tree) for name in names if _TEST_FILE.fullmatch(name)]
     found = {file: file.relative_to(tree) for file in files}
@@ -137,6 +138,16 @@ def _holds_tests(file: Path) -> bool:
         return file.name != f"{file.stem}.py" or not is_imported or bool(_TEST.search(file.read_bytes()))
     except (OSError, ValueError):
         return True
+
+
+def describe_file_set(
+    prepared: Prepared, tests: Sequence[str], answer: Sequence[str], allowed: Sequence[str], concealed: Sequence[str]
+) -> dict[str, Any]:
+    """A job that runs tests on a tree with an answer of several files. Tests that cannot be collected do not stop the
+    others. `concealed`: further places that may not be read."""
+    tests_of_tree = list_test_files(prepared.tree)
+    job = describe_collection(list(tests)) | {"answer": list(answer), "allowed": list(allowed), "partial": True}
+    return job | {"hidden": tests_of_tree, "blinded": [*tests_of_tree, *concealed]}
 
 
 def describe_collection(files: list[str]) -> dict[str, Any]:
@@ -157,6 +168,8 @@ def describe_candidate(
         "classes": candidate.classes if candidate is not None else [],
         "learn": False,
         "collect_only": False,
+        "answer": [],
+        "partial": False,
         "until_failure": options.until_failure,
     }
     return job | ({"tests": list(options.tests)} if options.tests else {})

@@ -1,13 +1,16 @@
 """Decide which names of libraries, and of the project itself, honest code may use."""
 
 import ast
+import builtins
 import importlib
+import re
 import types
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 from pathlib import Path
 
-from dlbench.execution.scopes import get_root, get_text
+from dlbench.execution.scopes import Function, get_root, get_text, list_stored
+from dlbench.execution.unusual_names import CAREFUL
 from dlbench.parsing import parse
 
 _HARMLESS_MODULES = {
@@ -16,6 +19,11 @@ _HARMLESS_MODULES = {
     "struct", "textwrap", "time", "unicodedata", "uuid", "zlib",
 }  # fmt: skip
 """Their public names are ordinary."""
+
+
+GUESTS = frozenset({"pandas", "polars", "sklearn", "keras", "transformers", "narwhals"})
+"""Libraries whose objects take attributes from texts. They are ordinary where the module imports them, too."""
+_CLOSED = {"test", "tests", "testing"}
 
 
 @cache
@@ -34,11 +42,16 @@ def _list_public(module: str) -> frozenset[str]:
     names = found.get("__all__") or [name for name in found if not name.startswith("_")]
     kept = [name for name in names if not isinstance(found[name], types.ModuleType)]
     return frozenset(
-        name for name in kept if "__all__" in found or getattr(found[name], "__module__", module) == module
+        name
+        for name in kept
+        if ("__all__" in found or getattr(found[name], "__module__", module) == module) and not name.startswith("User")
     )
 
 
-def is_listed(chain: str) -> bool:
+def is_listed(chain: str, libraries: Collection[str] = GUESTS) -> bool:
+    """`libraries`: those that the module of the target imports."""
+    if (library := chain.partition(".")[0]) in GUESTS and library not in libraries:
+        return False
     module, _, name = chain.rpartition(".")
     return chain in _load_list()[0] or (module in _HARMLESS_MODULES and name in _list_public(module))
 
@@ -63,9 +76,46 @@ class ModuleFacts:
         self.own_attributes = {
             node.attr for node in nodes if isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"}
         }
+        self.classes = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+        methods = {name for node in self.classes.values() for name in list_stored(node)}
+        self.attributes = {node.attr for node in nodes} | methods
+        """Names behind a dot, and those that its classes define."""
+        self.libraries = {name.partition(".")[0] for name in self.imported}
+        self.stored = list_stored(tree)
+        self.taken = self.stored | {bound for bound, _ in self.aliases} | set(dir(builtins))
         is_package = file is not None and file.name == "__init__.py"
         self.parents = name.split(".") if is_package else name.split(".")[:-1]
         self.root = file.parents[len(self.parents)] if file is not None else None
+
+    def skip_module(self, chain: str) -> list[str]:
+        """The parts of a dotted name behind the module of the project that it begins with, if any."""
+        parts = self._make_absolute(chain)
+        count = next((count for count in range(len(parts), 0, -1) if self._find_file(parts[:count])), 0)
+        return parts[count:] if count else chain.split(".")
+
+    def has_attribute(self, name: str) -> bool:
+        """Whether the module uses it behind a dot, or the project defines it for its own objects."""
+        return name in self.attributes or (
+            self.root is not None and not name.startswith("_") and name in _list_defined(self.root / self.package)
+        )
+
+    def may_bring(self, node: ast.stmt, holder: str) -> bool:
+        """Whether an answer may add a statement to a class: it replaces nothing that the class inherits."""
+        if not isinstance(node, Function | ast.Assign | ast.AnnAssign) or not self._is_root(holder.rpartition(".")[2]):
+            return False
+        if isinstance(node, Function):
+            kinds = {get_text(one) for one in node.decorator_list}
+            return not node.name.startswith("__") and kinds <= {"staticmethod", "classmethod"}
+        names = node.targets if isinstance(node, ast.Assign) else [node.target]
+        return all(isinstance(name, ast.Name) and not name.id.startswith("__") for name in names)
+
+    def _is_root(self, name: str) -> bool:
+        """Whether a class has no bases but those that only mark it, and nothing that changes it."""
+        node = self.classes.get(name)
+        if node is None or node.keywords or node.decorator_list:
+            return False
+        bases = [get_text(base.value if isinstance(base, ast.Subscript) else base) for base in node.bases]
+        return all(base in {"object", "ABC", "abc.ABC", "Generic", "Protocol"} for base in bases)
 
     def is_internal(self, chain: str) -> bool:
         return chain.startswith(".") or chain.partition(".")[0] == self.package
@@ -105,6 +155,19 @@ class ModuleFacts:
             return None
         place = self.root.joinpath(*parts)
         return next((file for file in (place.with_suffix(".py"), place / "__init__.py") if file.is_file()), None)
+
+
+_DEFINED = re.compile(
+    r"^\s*(?:async )?def (\w+)|\bself\.(\w+)(?: *:[^=\n]+)? = |^[ \t]+(\w+) *: *[A-Za-z\"'\[]", re.MULTILINE
+)
+
+
+@cache
+def _list_defined(package: Path) -> frozenset[str]:
+    """Names of the functions, attributes and annotated fields that a project defines, except in its tests."""
+    files = [file for file in package.rglob("*.py") if not _CLOSED & {*file.relative_to(package).parts}]
+    found = {name for file in files for names in _DEFINED.findall(file.read_text(encoding="utf-8")) for name in names}
+    return frozenset(found - CAREFUL)
 
 
 @cache

@@ -105,7 +105,7 @@ def save_route(engine: Engine, prepared: Prepared, instance: Instance, route: st
 
 def load_profiles(engine: Engine, prepared: Prepared) -> list[ReferenceProfile]:
     """The profiles of all instances of the project that were run here."""
-    found = [_read(path) for path in sorted(_folder(engine, prepared).glob("*.json"))]
+    found = [_read(path) for path in sorted(profile_folder(engine, prepared).glob("*.json"))]
     return [profile for profile in found if profile is not None]
 
 
@@ -119,7 +119,7 @@ def _read(path: Path) -> ReferenceProfile | None:
         return None
 
 
-def _folder(engine: Engine, prepared: Prepared) -> Path:
+def profile_folder(engine: Engine, prepared: Prepared) -> Path:
     """One per source, environment, sandbox and version of what runs inside: the profile depends on each of them."""
     setup = prepared.project.tests.model_dump_json()
     source, environment = prepared.tree.parent.name, prepared.environment.name
@@ -129,4 +129,4 @@ def _folder(engine: Engine, prepared: Prepared) -> Path:
 
 def profile_path(engine: Engine, prepared: Prepared, instance: Instance) -> Path:
     key = hashlib.sha256(json.dumps([instance.id, *sorted(instance.tests)]).encode()).hexdigest()[:24]
-    return _folder(engine, prepared) / f"{key}.json"
+    return profile_folder(engine, prepared) / f"{key}.json"

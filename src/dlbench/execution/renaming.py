@@ -26,7 +26,9 @@ def rename_globals(module: cst.Module, new_names: dict[str, str]) -> cst.Module:
                 nodes.add(id(assignment.node))
             for access in assignment.references:
                 nodes.add(id(leftmost(access)))
-    return wrapper.module.visit(_Renamer(nodes, new_names))
+    assigned = _ComprehensionTargets(new_names)
+    wrapper.module.visit(assigned)
+    return wrapper.module.visit(_Renamer(nodes | assigned.found, new_names))
 
 
 def leftmost(access: Access) -> cst.CSTNode:
@@ -34,6 +36,25 @@ def leftmost(access: Access) -> cst.CSTNode:
     while isinstance(node, cst.Attribute):
         node = node.value
     return node
+
+
+class _ComprehensionTargets(cst.CSTVisitor):
+    """Targets of `:=` in comprehensions of the module: they bind names of the module, which libcst does not see."""
+
+    def __init__(self, new_names: dict[str, str]) -> None:
+        super().__init__()
+        self.new_names = new_names
+        self.found: set[int] = set()
+
+    def visit_FunctionDef(self, node: cst.FunctionDef) -> bool:
+        return False
+
+    def visit_Lambda(self, node: cst.Lambda) -> bool:
+        return False
+
+    def visit_NamedExpr(self, node: cst.NamedExpr) -> None:
+        if isinstance(node.target, cst.Name) and node.target.value in self.new_names:
+            self.found.add(id(node.target))
 
 
 class _Renamer(cst.CSTTransformer):

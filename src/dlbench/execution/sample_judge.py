@@ -1,7 +1,7 @@
 """Judge samples of any number of threads, with workers that stay warm between samples.
 
-Rollouts of one group repeat themselves: with a cache, equal code is judged once. Two codes are equal if their syntax
-trees are. A verdict that depends on the load of the machine is not kept.
+Rollouts of one group repeat themselves: with a cache, equal code is judged once. Two codes are equal if their texts
+are: comments and layout can decide what is spliced. A verdict that depends on the load of the machine is not kept.
 """
 
 import hashlib
@@ -23,7 +23,6 @@ from dlbench.execution.processes import remove_groups
 from dlbench.execution.supervise import Interrupted, stop_event
 from dlbench.execution.worker_cache import WorkerCache, count_workers
 from dlbench.extraction import Extraction, extract
-from dlbench.parsing import dump, parse
 from dlbench.runs.samples import Sample
 from dlbench.runs.verdict import Status, Verdict
 
@@ -158,9 +157,6 @@ class SampleJudge:
 
 
 def _digest(instance: Instance, code: str) -> str:
-    """Equal for codes that differ in comments and layout only."""
-    with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-        code = dump(parse(code))
     return hashlib.sha256(f"{instance.id} {code}".encode(errors="surrogatepass")).hexdigest()
 
 

@@ -109,7 +109,7 @@ def _assemble(answer: Answer, surroundings: "_Surroundings") -> Spliced:
     tree = rename_globals(answer.module, renamed)
     if answer.lazy_annotations and not surroundings.lazy_annotations:
         tree = cst.ensure_type(tree.visit(LazyAnnotations()), cst.Module)
-    before = render(tree, *(_bare(_defer_annotations(tree.body[index])) for index in brought)).strip("\n")
+    before = _strip(render(tree, *(_bare(_defer_annotations(tree.body[index])) for index in brought)))
     members = [at(tree, path) for path in answer.members if _is_new_member(answer, path, surroundings)]
     after = [tree.body[index] for index in answer.after]
     pieces = [  # the kind of each piece; "" is the module's own text
@@ -321,7 +321,13 @@ def _render_inside(module: cst.Module, node: Statement, indent: str) -> str:
     """The statement's text at an indentation; the inside of a multi-line string is not moved."""
     node = _bare(node)
     if not indent:
-        return render(module, node).strip("\n")
+        return _strip(render(module, node))
     block = cst.IndentedBlock(body=[node], indent=indent)
     wrapped = cst.If(test=cst.Name("True"), body=block)
-    return render(module, wrapped).split("\n", 1)[1].rstrip("\n")
+    return _strip(render(module, wrapped).split("\n", 1)[1])
+
+
+def _strip(text: str) -> str:
+    """Without empty lines around it. After a backslash at the end they keep the next statement apart."""
+    text = text.strip("\n")
+    return f"{text}\n\n" if text.endswith("\\") else text

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from dlbench.dataset import Benchmark, Instance, Kind, Problem, Project
 from dlbench.dataset.leakage import find_leaks
+from dlbench.dataset.rebuild import Rebuild, name_file, read_rebuilds
+from dlbench.dataset.skeleton import hash_skeleton, reduce_tree
 from dlbench.dataset.target import TargetError, find_target
 from dlbench.dataset.validation import read_rules
 from dlbench.errors import DLBenchError
@@ -27,15 +29,23 @@ def check_sources(
     benchmark: Benchmark, instances: list[Instance], engine: Engine, log: Callable[[str], None]
 ) -> list[Problem]:
     problems: list[Problem] = []
+    rebuilds = read_rebuilds(benchmark.root).values()
     for project in benchmark.projects.values():
-        if mine := [instance for instance in instances if instance.project == project.name]:
-            problems += _check_project(benchmark, project, mine, engine, log)
+        mine = [instance for instance in instances if instance.project == project.name]
+        tasks = [rebuild for rebuild in rebuilds if rebuild.project == project.name]
+        if mine or tasks:
+            problems += _check_project(benchmark, project, mine, tasks, engine, log)
     may_quote = read_rules(benchmark.root).docstring_prompts
     return [one for one in problems if not (may_quote and one.kind is Kind.PROMPT_LEAKS_DOCSTRING)]
 
 
 def _check_project(
-    benchmark: Benchmark, project: Project, instances: list[Instance], engine: Engine, log: Callable[[str], None]
+    benchmark: Benchmark,
+    project: Project,
+    instances: list[Instance],
+    rebuilds: list[Rebuild],
+    engine: Engine,
+    log: Callable[[str], None],
 ) -> list[Problem]:
     where = _where(benchmark, project.name)
     try:
@@ -45,16 +55,31 @@ def _check_project(
         return [Problem(kind, where, str(error.what), error.fix or "make it available and check again")]
     places = {instance.id: _where(benchmark, instance.id) for instance in instances}
     problems = [one for each in instances for one in check_target(each, prepared.tree, places[each.id])]
+    for rebuild in rebuilds:
+        places[rebuild.id] = f"rebuilds/{name_file(rebuild.id)}"
+        problems += check_skeleton(rebuild, prepared.tree, places[rebuild.id])
     log(f"collecting the tests of {project.name}")
+    tests = {instance.id: instance.tests for instance in instances} | {one.id: one.tests for one in rebuilds}
     try:
-        known = collect(engine, prepared, sorted({file for instance in instances for file in instance.test_files}))
+        files = {test.partition("::")[0] for each in tests.values() for test in each}
+        known = collect(engine, prepared, sorted(files))
     except DLBenchError as error:
         return [*problems, Problem(Kind.MISSING_TEST, where, error.what, error.fix)]
     fix = "fix the id, or remove it from the record"
-    for instance in instances:
-        missing = [f"pytest does not collect {test}" for test in instance.tests if test not in known]
-        problems += [Problem(Kind.MISSING_TEST, places[instance.id], what, fix) for what in missing]
+    for key, listed in tests.items():
+        missing = [f"pytest does not collect {test}" for test in listed if test not in known]
+        problems += [Problem(Kind.MISSING_TEST, places[key], what, fix) for what in missing]
     return problems
+
+
+def check_skeleton(rebuild: Rebuild, tree: Path, where: str) -> list[Problem]:
+    fix = "construct the task again"
+    if absent := [path for path in rebuild.files if not (tree / path).is_file()]:
+        return [Problem(Kind.MISSING_PATH, where, f"the source has no file {absent[0]}", fix)]
+    if hash_skeleton(reduce_tree(tree, rebuild.files, rebuild.kept)) != rebuild.sha256:
+        what = "the skeleton of its files is not the one that was recorded"
+        return [Problem(Kind.HASH_MISMATCH, where, what, fix)]
+    return []
 
 
 def check_target(instance: Instance, tree: Path, where: str) -> list[Problem]:

@@ -42,7 +42,7 @@ Tampered = Callable[[str], None]
 Activate = Callable[[IsCandidateAccess, Tampered], None]
 
 
-def recognise(filename: str, ranges: list[tuple[int, int]]) -> tuple[IsCandidateCode, IsCandidateAccess]:
+def recognise(places: dict[str, list[tuple[int, int]]]) -> tuple[IsCandidateCode, IsCandidateAccess]:
     """Two functions. One recognises the candidate's code: by file, and by lines if the file holds other code too. The
     other tells of a frame and a name whether the candidate's code accessed the name there."""
     library = os.path.dirname(os.__file__)
@@ -52,13 +52,15 @@ def recognise(filename: str, ranges: list[tuple[int, int]]) -> tuple[IsCandidate
     shows_lines.add(os.path.join(library, "logging", "__init__.py"))
 
     def is_candidate(code: CodeType) -> bool:
-        if code.co_filename != filename:
+        ranges = places.get(code.co_filename)
+        if ranges is None:
             return False
         return not ranges or any(first <= code.co_firstlineno <= last for first, last in ranges)
 
     def runs_candidate(frame: FrameType) -> bool:
         """True also for the candidate's lines at module level, whose code object begins elsewhere."""
-        if frame.f_code.co_filename != filename:
+        ranges = places.get(frame.f_code.co_filename)
+        if ranges is None:
             return False
         return is_candidate(frame.f_code) or any(first <= (frame.f_lineno or 0) <= last for first, last in ranges)
 
@@ -102,7 +104,7 @@ def _make_hook(
     is_access: IsCandidateAccess, tampered: Tampered, hidden: list[str]
 ) -> Callable[[str, tuple[Any, ...]], None]:
     getframe = sys._getframe
-    here = getframe(0).f_code.co_filename
+    here = os.path.dirname(getframe(0).f_code.co_filename)  # the harness itself reads frames
     is_checking = False
     files = set(hidden)
     names = {path.rpartition("/")[2] for path in hidden}
@@ -112,7 +114,7 @@ def _make_hook(
         is_checking = True  # the check reads frames, which is itself an event
         try:
             start = getframe(2)
-            return start.f_code.co_filename != here and is_access(start, name, strictly)
+            return os.path.dirname(start.f_code.co_filename) != here and is_access(start, name, strictly)
         finally:
             is_checking = False
 
@@ -145,6 +147,8 @@ def _make_hook(
             path = arguments[0]
             if isinstance(path, str) and path.rpartition("/")[2] in names and os.path.abspath(path) in files:
                 what = f"the file {path.rpartition('/')[2]}" if by_candidate("\0open") else ""
+            elif isinstance(path, str) and path[:6] == "/proc/" and path[-4:] == "/mem":
+                what = "the memory of a process" if by_candidate("\0open") else ""
         if what:
             tampered(f"the candidate asked for {what}")
 

@@ -50,7 +50,7 @@ class Child:
         def send(kind: str, **content: Any) -> None:  # noqa: ANN401 - whatever JSON takes
             self.send(kind, **content)  # looked up late: a cross run opens a channel for each check
 
-        self.is_candidate, is_candidate_access = recognise(filename, ranges)
+        self.is_candidate, is_candidate_access = recognise({filename: ranges})
         self.tampered, _ = make_tampered(send, self.job["allowed"], learn=False)
         install(is_candidate_access, self.tampered, list_hidden(self.job), activate)
         unload_harness_modules(harness)
@@ -58,7 +58,7 @@ class Child:
 
     def leave_unguarded(self, filename: str) -> None:
         """For a process of replay: it holds the tests or the candidate, but not both."""
-        self.is_candidate, _ = recognise(filename, [])
+        self.is_candidate, _ = recognise({filename: []})
         self.tampered, _ = make_tampered(self.send, [], learn=True)
 
 

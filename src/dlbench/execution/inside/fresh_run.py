@@ -24,6 +24,7 @@ from .channel import Job, Send
 from .control_tests import build_control_tests
 from .integrity import FindReplaced, check, take_snapshot
 from .live_patch import override_source
+from .own_modules import give_builtins, watch_writes
 from .pytest_runner import describe_briefly, make_hand_out, make_plugin, new_reports, pytest_arguments, run_tests
 from .remote import install_placeholder_call
 from .return_values import watch
@@ -71,6 +72,8 @@ def list_test_files(job: Job) -> list[str]:
 def run_imported(send: Send, job: Job) -> None:
     path = os.path.join(job["tree"], job["path"])
     ranges = [(first, last) for first, last in job["ranges"]]
+    answer = [os.path.join(job["tree"], file) for file in job["answer"]]
+    is_guarded = bool(ranges or answer)
     if job["source"] is not None:
         override_source(path, job["source"])
     for name in job["framework"]:
@@ -83,18 +86,22 @@ def run_imported(send: Send, job: Job) -> None:
         privileges.enforce(ruleset)
     # no code of a candidate enters a process of replay: what is replaced there, the project replaces
     tampered, known = make_tampered(send, job["allowed"], learn=job["learn"] or "calls" in job)
-    is_candidate, is_candidate_access = recognise(path, ranges)
+    is_candidate, is_candidate_access = recognise({file: [] for file in answer} if answer else {path: ranges})
     find_replaced: FindReplaced = lambda quickly: []  # noqa: E731 - until the snapshot is taken
 
     def before_conftests(early_config: pytest.Config) -> None:
         """Runs after pytest's own changes to itself, and before the first conftest imports the candidate."""
         nonlocal find_replaced
-        if job["module"] in sys.modules and not job["collect_only"]:
+        imported = {_file(name) for name in list(sys.modules)} if answer else set()
+        if (job["module"] in sys.modules or imported & set(answer)) and not job["collect_only"]:
             send("unguarded")  # the candidate ran before the guards were active
             os._exit(0)
         find_replaced = take_snapshot([], job["tree"])
-        if ranges:
+        if is_guarded:
             install(is_candidate_access, tampered, list_hidden(job), guard_modules(list_test_files(job)))
+        if answer:
+            watch_writes(set(answer), is_candidate_access, tampered)
+            give_builtins(set(answer), tampered)
         unload(list_harness_modules())
 
     if "calls" in job:
@@ -107,16 +114,18 @@ def run_imported(send: Send, job: Job) -> None:
 
     def loop(session: pytest.Session) -> None:
         send_collected(session)
-        if session.testsfailed:
+        if session.testsfailed and not job["partial"]:
             raise session.Interrupted("collection failed")
         check(find_replaced, tampered)
         control_tests = build_control_tests(session)
         describe_briefly(session.items, job["tree"])
         collected = set(sys.modules)
-        second = take_snapshot(list_test_files(job), job["tree"])
-        if ranges:  # the modules of the tests are imported only now
+        second = take_snapshot(list_test_files(job), job["tree"], answer)
+        if is_guarded:  # the modules of the tests are imported only now
             hide_pytest_hook()
             guard_modules(list_test_files(job))(is_candidate_access, tampered)
+        if answer:
+            watch_writes(set(answer), is_candidate_access, tampered)
 
         def find_all_replaced(quickly: bool) -> list[str]:
             return find_replaced(quickly) + second(quickly)

@@ -9,7 +9,7 @@ import operator
 import os
 import sys
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 _ROOTS = ("pytest", "_pytest", "pluggy", "unittest", "absl.testing", "hypothesis", "chex._src.asserts")
@@ -49,11 +49,12 @@ def check(find_replaced: FindReplaced, tampered: Callable[[str], None], *, quick
         tampered(f"{replaced} was replaced")
 
 
-def take_snapshot(tests: list[str], tree: str) -> FindReplaced:
-    """Record the tests, the project and what judges them; return a function that lists what was replaced since."""
+def take_snapshot(tests: list[str], tree: str, answer: Sequence[str] = ()) -> FindReplaced:
+    """Record the tests, the project and what judges them; return a function that lists what was replaced since.
+    `answer`: files of the project whose modules may change themselves."""
     kept: list[tuple[str, Mapping[str, Any], list[str], list[Any], int | None, frozenset[str]]] = []
     python = frozenset(dir(builtins))
-    files, seen = set(tests), set[int]()
+    files, own, seen = set(tests), set(answer), set[int]()
 
     def add(name: str, names: Mapping[str, Any], *, strict: bool = False, kind: type | None = None) -> None:
         held = [key for key, value in names.items() if strict or isinstance(value, _CODE)]
@@ -70,7 +71,11 @@ def take_snapshot(tests: list[str], tree: str) -> FindReplaced:
         file = names.get("__file__") or ""
         is_judge = any(name == root or name.startswith(root + ".") for root in _ROOTS)
         strict = file in files or name in _STRICT
-        if id(names) in seen or not (strict or is_judge or name in _EXACT or file.startswith(tree + os.sep)):
+        if (
+            id(names) in seen
+            or file in own
+            or not (strict or is_judge or name in _EXACT or file.startswith(tree + os.sep))
+        ):
             continue
         seen.add(id(names))
         add(name, names, strict=strict)

@@ -105,8 +105,8 @@ def run_tests(
         nonlocal shown
         if getpid() != process:
             os._exit(0)
-        if job["watch"]:
-            check(find_replaced, tampered)
+        if job["watch"] or job["partial"]:
+            check(find_replaced, tampered, quickly=not job["watch"])
         _check_modes(tampered)
         message = reports["messages"].get(item.nodeid, "")
         shown += bool(message)
@@ -114,14 +114,16 @@ def run_tests(
         send("test", id=item.nodeid, **used, message=message if shown <= 5 else "")
         return not job["until_failure"] or reports["ranks"].get(item.nodeid) == OUTCOMES.index("passed")
 
+    begin = (lambda item: send("begins", id=item.nodeid)) if job["partial"] else None
     _run(session, before, reports, lambda item: True)
-    _run(session, session.items, reports, report)
+    _run(session, session.items, reports, report, begin)
     _run(session, after, reports, lambda item: True)
     if "calls" not in job:
         # a search of all names touches much memory that is shared until then. Without it, the engine accepts no pass
         is_pass = all(reports["ranks"].get(item.nodeid) == OUTCOMES.index("passed") for item in session.items)
-        check(find_replaced, tampered, quickly=not (is_pass or job["watch"]))
-        if is_pass:
+        is_full = is_pass or job["watch"] or job["partial"]
+        check(find_replaced, tampered, quickly=not is_full)
+        if is_full:
             send("checked")
 
 
@@ -133,10 +135,16 @@ def _check_modes(tampered: Tampered) -> None:
 
 
 def _run(
-    session: pytest.Session, items: list[pytest.Item], reports: Reports, report: Callable[[pytest.Item], bool]
+    session: pytest.Session,
+    items: list[pytest.Item],
+    reports: Reports,
+    report: Callable[[pytest.Item], bool],
+    begin: Callable[[pytest.Item], None] | None = None,
 ) -> None:
-    """`report` is called after each test and returns whether to go on."""
+    """`begin` is called before each test, `report` after it; it returns whether to go on."""
     for item, following in zip(items, [*items, None][1:], strict=True):
+        if begin is not None:
+            begin(item)
         seed_everything()
         began = process_time()
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
@@ -163,7 +171,9 @@ def make_hand_out(send: Send) -> Callable[[str], None]:
 
 
 def pytest_arguments(job: Job) -> list[str]:
-    functions = dict.fromkeys(map(_name_for_pytest, job["tests"]))
+    # pytest searches its arguments one by one: of many tests it is given the files
+    names = [test.partition("::")[0] for test in job["tests"]] if job.get("partial") else job["tests"]
+    functions = dict.fromkeys(map(_name_for_pytest, names))
     options = ["-p", "no:cacheprovider", "-o", "addopts=", "--tb=short", "--rootdir", job["tree"], *job["args"]]
     return [*options, *(["--collect-only"] if job.get("collect_only") else []), *functions]
 

@@ -272,7 +272,7 @@ def _prepare_import(job: Job) -> IsCandidateCode:
     ruleset = privileges.build_ruleset([os.path.join(job["tree"], name) for name in job["blinded"]], job["readable"])
     if ruleset is not None:
         privileges.enforce(ruleset)
-    return recognise(path, [(first, last) for first, last in job["ranges"]])[0]
+    return recognise({path: [(first, last) for first, last in job["ranges"]]})[0]
 
 
 def _answer(function: Callable[..., Any], arguments: Any, keywords: Any, state: Any) -> Any:  # noqa: ANN401

@@ -24,7 +24,8 @@ _MANY = 500
 
 
 def run_traced(send: Send, job: Job) -> None:
-    """Run tests and send what each ran. `trace`: trace them; `collect_only`: list the tests and run none."""
+    """Run tests and send what each ran. `collect_only`: list the tests and run none. `trace`: trace the tests, or the
+    imports where none runs."""
     tree = job["tree"] + os.sep
     tests = {os.path.join(job["tree"], path) for path in job["hidden"]}
     selected, excluded = set(job["wanted"]), set(job["passed_over"])
@@ -49,7 +50,14 @@ def run_traced(send: Send, job: Job) -> None:
         if report.failed:
             send("uncollected", file=report.nodeid, why=str(report.longrepr)[-1500:])
 
+    imports = Profile(builtins=False)
+
     def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+        if job["trace"] and job["collect_only"]:
+            imports.disable()
+            for entry in imports.getstats():
+                if isinstance(entry.code, CodeType) and is_own(entry.code):
+                    number(entry.code)
         send("collected", tests=len(items), errors=[])
         for start in range(0, len(items) if job["collect_only"] else 0, _MANY):
             send("items", ids=[item.nodeid for item in items[start : start + _MANY]])
@@ -90,6 +98,8 @@ def run_traced(send: Send, job: Job) -> None:
     plugin.pytest_runtest_protocol = pytest.hookimpl(wrapper=True, tryfirst=True)(pytest_runtest_protocol)
     plugin.pytest_runtest_logreport = lambda report: take_report(reports, report)
     send("started")
+    if job["trace"] and job["collect_only"]:
+        imports.enable()
     with contextlib.suppress(SystemExit):
         pytest.main([*make_arguments(job), "--continue-on-collection-errors"], plugins=[plugin])
     send("end")

@@ -1,0 +1,106 @@
+"""Measure what judging a rebuild costs beside its tests: wall time against the tests' own time divided by the workers.
+
+Without a task, a project of 1,000 tests is made; its module is right from the start. With one, its reference is judged.
+Exits with 1 if a test does not pass.
+`python perf/rebuild.py [--task ID] [--tests N] [--milliseconds N] [--workers N] [--repeat N]`
+"""
+
+import argparse
+import os
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+
+from dlbench.dataset import load
+from dlbench.dataset.rebuild import Rebuild, read_rebuilds, write_rebuild
+from dlbench.dataset.skeleton import hash_skeleton, reduce_tree
+from dlbench.execution import Engine, Limits, choose_sandbox
+from dlbench.execution.rebuild import RebuildTask, judge_rebuild
+from dlbench.workspace import prepare
+
+MODULE = '''import time
+
+
+def work(number, seconds):
+    """Compute for a number of seconds and return the number."""
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+    return number
+'''
+TEST = """import pytest
+
+from many import work
+
+
+@pytest.mark.parametrize("number", range({count}))
+def test_work(number):
+    assert work(number, {seconds}) == number
+"""
+RECORD = """name = "many"
+version = "1.0"
+released = 2026-01-02
+path = "../source"
+license = "Apache-2.0"
+environment = "numpy"
+framework = "numpy"
+"""
+FILES = 20
+
+
+def write_many(root: Path, tests: int, seconds: float) -> Path:
+    """A benchmark's folder with one task of many tests."""
+    source, benchmark = root / "source", root / "benchmark"
+    for folder in (source / "many", source / "tests", benchmark / "projects", benchmark / "locks"):
+        folder.mkdir(parents=True)
+    (source / "many" / "__init__.py").write_text(MODULE)
+    for number in range(FILES):
+        text = TEST.format(count=tests // FILES, seconds=seconds)
+        (source / "tests" / f"test_{number:02}.py").write_text(text)
+    (benchmark / "VERSION").write_text("1.0\n")
+    (benchmark / "projects" / "many.toml").write_text(RECORD)
+    lock = (load().root / "locks" / "numpy.txt").read_text()
+    (benchmark / "locks" / "numpy.txt").write_text(lock)
+    ids = [f"tests/test_{file:02}.py::test_work[{n}]" for file in range(FILES) for n in range(tests // FILES)]
+    files = ("many/__init__.py",)
+    digest = hash_skeleton(reduce_tree(source, files, ()))
+    hidden = tuple(ids[::2])
+    visible = tuple(ids[1::2])
+    facts = {"id": "many/rebuild-many", "project": "many", "version": "1.0", "files": files, "sha256": digest}
+    write_rebuild(benchmark, Rebuild(**facts, visible=visible, hidden=hidden, lines=4, definitions=1))
+    return benchmark
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--task", help="a rebuild task of the benchmark")
+    parser.add_argument("--tests", type=int, default=1000)
+    parser.add_argument("--milliseconds", type=float, default=30.0, help="processor time of each test")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--repeat", type=int, default=3)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="dlbench-perf-") as folder:
+        made = None if options.task else write_many(Path(folder), options.tests, options.milliseconds / 1000)
+        benchmark = load(made)
+        records = read_rebuilds(benchmark.root)
+        record = records[options.task] if options.task else next(iter(records.values()))
+        task = RebuildTask(record, prepare(benchmark.projects[record.project], benchmark.root))
+        engine = Engine(choose_sandbox(), Limits())
+        ratios = []
+        for number in range(options.repeat + 1):  # the first one learns how long the tests take
+            verdict = judge_rebuild(engine, task, task.reference, workers=options.workers)
+            if not verdict.passed:
+                print(verdict.status, verdict.message)
+                return 1
+            ratio = verdict.seconds / (verdict.test_seconds / options.workers)
+            if number:
+                ratios.append(ratio)
+                print(f"{verdict.seconds:.1f} s for {verdict.test_seconds:.1f} s of tests: {ratio:.2f}")
+    count = len(record.tests)
+    print(f"{record.id}, {count} tests, {options.workers} workers: {statistics.median(ratios):.2f} (goal 1.2)")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

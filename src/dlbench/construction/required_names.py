@@ -1,0 +1,174 @@
+"""Find the names and messages that hidden tests use and that nothing visible mentions.
+
+Nobody can guess the name of an attribute that only a hidden test reads. Such a name would decide the score, so that it
+is told with the task.
+"""
+
+import ast
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from dlbench.construction.collect import is_test_code
+from dlbench.dataset.records import strip_case
+from dlbench.dataset.target import Function, is_prose, walk_code
+from dlbench.parsing import parse
+
+_WORD = re.compile(r"[^\W\d]\w*")
+_LEAST_PIECE = 12
+"""Characters that part of a message has in common with a string of the release."""
+
+
+def find_required_names(
+    tree: Path, skeleton: Mapping[str, str], visible: Collection[str], hidden: Collection[str]
+) -> list[str]:
+    """What hidden tests mention, what the removed code mentions too, and what is nowhere visible. `skeleton`: the text
+    of each reduced module by path."""
+    removed = [parse(_read(tree / path)) for path in skeleton]
+    names = {name for module in removed for name in _list_defined(module)}
+    strings = {text for module in removed for text in _list_strings(module)}
+    text = "\n".join(_read_visible(tree, skeleton, visible, hidden))
+    words = set(_WORD.findall(text))
+    found: set[str] = set()
+    for node in _list_hidden_code(tree, visible, hidden):
+        found |= {name for name in _list_used(node) if name in names and name not in words}
+        messages = set(_list_messages(node))
+        found |= {_plain(message) for message in messages if message not in text and _plain(message) not in text}
+        for one in set(_list_strings(node)) - messages - set(_list_labels(node)):
+            if one.strip() not in text and _is_from(one, strings):
+                found.add(one)
+    return sorted(found)
+
+
+def _is_from(text: str, strings: Collection[str]) -> bool:
+    """Whether a string of a test repeats one of the release, or a part of one."""
+    if len(text) < 2:
+        return False
+    if text in strings:
+        return True
+    return len(text) >= _LEAST_PIECE and any(
+        text in one or (len(one.strip()) >= _LEAST_PIECE and one.strip() in text) for one in strings
+    )
+
+
+def _plain(pattern: str) -> str:
+    """The text that a simple regular expression matches; any other is returned as it is."""
+    text = re.sub(r"\\(\W)", r"\1", pattern).strip("^$")
+    with suppress(re.error):  # an argument of that name need not be a pattern
+        return text if re.fullmatch(pattern, text) else pattern
+    return pattern
+
+
+def _list_used(node: ast.AST) -> Iterator[str]:
+    """Attributes, keywords of calls, and private names."""
+    for one in walk_code(node):
+        match one:
+            case ast.Attribute(attr=name) | ast.keyword(arg=str(name)):
+                yield name
+            case ast.Name(id=name) if name.startswith("_"):
+                yield name
+            case ast.alias(name=name):
+                yield from name.split(".")
+
+
+def _list_defined(node: ast.AST) -> Iterator[str]:
+    """Names that code gives to something of its own. Attributes that it only reads may be those of a library."""
+    for one in walk_code(node):
+        match one:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name
+            case ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+                yield name
+            case ast.Constant(value=str(name)) if name.isidentifier():
+                yield name
+            case ast.Call(func=ast.Name(id="dict" | "SimpleNamespace"), keywords=keywords):
+                yield from (keyword.arg for keyword in keywords if keyword.arg)
+
+
+def _list_strings(node: ast.AST) -> Iterator[str]:
+    """Strings without docstrings, and the parts of formatted ones."""
+    prose = {id(one.value) for one in walk_code(node) if is_prose(one)}
+    for one in walk_code(node):
+        match one:
+            case ast.Constant(value=str(text)) if id(one) not in prose and text.strip():
+                yield text
+
+
+def _list_labels(node: ast.AST) -> Iterator[str]:
+    """What a test says when it fails; it expects nothing."""
+    for one in walk_code(node):
+        match one:
+            case ast.Assert(msg=ast.expr() as message) | ast.keyword(arg="msg" | "err_msg", value=message):
+                yield from _list_strings(message)
+
+
+def _list_messages(node: ast.AST) -> Iterator[str]:
+    """The patterns that messages of errors and warnings must match."""
+    for one in walk_code(node):
+        match one:
+            case ast.keyword(arg="match", value=ast.Constant(value=str(text))) if text.strip():
+                yield text
+
+
+def _list_hidden_code(tree: Path, visible: Collection[str], hidden: Collection[str]) -> Iterator[ast.AST]:
+    """The hidden tests; of files without a visible test, everything."""
+    shown = {test.partition("::")[0] for test in visible}
+    for path, names in _group(hidden).items():
+        module = parse(_read(tree / path))
+        if path in shown:
+            yield from (node for name, node in _list_tests(module) if name in names)
+        else:
+            yield module
+
+
+def _read_visible(
+    tree: Path, skeleton: Mapping[str, str], visible: Collection[str], hidden: Collection[str]
+) -> Iterator[str]:
+    """The skeleton, other code of the release, helpers of the tests, and test files without their hidden tests."""
+    yield from skeleton.values()
+    shown, judging = _group(visible), _group(hidden)
+    for path in sorted(tree.rglob("*.py")):
+        file = path.relative_to(tree).as_posix()
+        if file in skeleton:
+            continue
+        text = _read(path)
+        if file in shown:
+            yield _cut_tests(text, judging.get(file, set()) - shown[file])
+        elif not is_test_code(file) or (file not in judging and "def test" not in text):
+            yield text
+
+
+def _cut_tests(text: str, names: Collection[str]) -> str:
+    lines = text.split("\n")
+    for name, node in _list_tests(parse(text)):
+        if name in names:
+            for number in range(node.lineno - 1, node.end_lineno or node.lineno):
+                lines[number] = ""
+    return "\n".join(lines)
+
+
+def _list_tests(module: ast.Module) -> Iterator[tuple[str, Function]]:
+    """The functions of a module and its classes, by `Class::name`."""
+
+    def walk(block: Iterable[ast.stmt], prefix: str) -> Iterator[tuple[str, Function]]:
+        for node in block:
+            if isinstance(node, Function):
+                yield f"{prefix}{node.name}", node
+            elif isinstance(node, ast.ClassDef):
+                yield from walk(node.body, f"{prefix}{node.name}::")
+
+    yield from walk(module.body, "")
+
+
+def _group(tests: Iterable[str]) -> dict[str, set[str]]:
+    """The functions of tests by file, without cases."""
+    found: dict[str, set[str]] = {}
+    for test in tests:
+        file, _, name = strip_case(test).partition("::")
+        found.setdefault(file, set()).add(name)
+    return found
+
+
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace")

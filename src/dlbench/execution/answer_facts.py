@@ -1,0 +1,147 @@
+"""Hold what the code of an answer means: its names, its classes, and which names and attributes are ordinary in it."""
+
+import ast
+from typing import NamedTuple
+
+from dlbench.execution.ordinary_names import ModuleFacts, is_listed, is_listed_module, list_aliases
+from dlbench.execution.scopes import Function, get_text, list_bound_anywhere, list_stored
+from dlbench.execution.unusual_names import EVALUATING, SPARSE, is_dangerous, is_listed_attribute
+
+WRAPS = "functools.wraps"
+LITERAL = {"operator.attrgetter", "operator.methodcaller"}
+"""Harmless when called with the names of attributes written out."""
+MAKERS = {
+    "dataclasses.dataclass", "typing.NamedTuple", "typing.TypedDict", "typing_extensions.TypedDict", "enum.Enum",
+    "enum.IntEnum", "enum.Flag", "enum.IntFlag", "enum.StrEnum", "collections.namedtuple", "inspect.signature",
+}  # fmt: skip
+"""Harmless as a base or decorator of a class, in checks of types, and some in simple calls. In others they make classes
+from any names, or evaluate text."""
+_CLOSED = {"test", "tests", "conftest", "testing", "_testing"}
+_TO_SPARSE = ("tocs", "tobs", "tocoo", "to_sparse")
+
+
+class Piece(NamedTuple):
+    """A part of an answer as it stands in the module."""
+
+    tree: ast.Module
+    is_member: bool = False
+    """Whether it stands in a class of the module; then it is parsed inside a block."""
+
+
+class Owner(NamedTuple):
+    """The first parameter of the method around a node."""
+
+    name: str = ""
+    is_written: bool = False
+    """Whether the answer defines its class."""
+
+
+NOBODY = Owner()
+
+
+class AnswerFacts:
+    def __init__(self, pieces: list[Piece], module: ModuleFacts, qualname: str) -> None:
+        self.module = module
+        self.aliases: dict[str, set[str]] = {}
+        for name, meaning in [*module.aliases, *(pair for one in pieces for pair in list_aliases(one.tree))]:
+            self.aliases.setdefault(name, set()).add(meaning)
+        self.holder, _, self.target = qualname.rpartition(".")
+        nodes = [node for piece in pieces for node in ast.walk(piece.tree)]
+        self.classes = [node for node in nodes if isinstance(node, ast.ClassDef)]
+        self.methods = {id(part): node for node in self.classes for part in node.body}
+        self.defined = {name for piece in pieces if not piece.is_member for name in list_stored(piece.tree)}
+        self.members = {name for piece in pieces if piece.is_member for name in list_stored(piece.tree)}
+        imported = {one for found in self.aliases.values() for one in found}
+        self.uses_tables = any(one.startswith(("pandas", "polars")) for one in imported)
+        makes_sparse = any(isinstance(node, ast.Attribute) and node.attr.startswith(_TO_SPARSE) for node in nodes)
+        self.uses_sparse = makes_sparse or any(one.startswith("scipy.sparse") for one in imported)
+        bound = list_bound_anywhere(nodes)
+        self.functions = {name for name, makers in bound.items() if makers == ["function"]}
+        self.own_names = {one.name: _list_own_names(one) for one in self.classes if bound[one.name] == ["class"]}
+        """What classes of the answer define, and keep on their objects."""
+        made = {name: makers[0] for name, makers in bound.items() if len({*makers}) == 1}
+        self.objects = {name: maker for name, maker in made.items() if maker in self.own_names}
+        """Names of objects of these classes."""
+
+    def is_shared(self, chain: str) -> bool:
+        """Whether it may be an object of the project that outlives the call."""
+        name, _, rest = chain.partition(".")
+        if name in self.defined:
+            return False
+        meanings = [f"{one}.{rest}" if rest else one for one in self.aliases.get(name, ())]
+        if not meanings:
+            return name in self.module.stored
+        return any(self.module.is_internal(one) and not self.is_module(one) for one in meanings)
+
+    def is_ordinary_attribute(self, name: str, owner: Owner = NOBODY, cls: str = "") -> bool:
+        """Whether honest code may read it from any object, or from its own object or from a class of the answer."""
+        if is_dangerous(name) or (self.uses_sparse and name in SPARSE and name not in self.module.attributes):
+            return False
+        if is_listed_attribute(name) or name in EVALUATING or self.module.has_attribute(name):
+            return True
+        if owner.name:
+            return owner.is_written or name in self.members
+        return name in (self.members if cls == self.holder.rpartition(".")[2] else self.own_names.get(cls, ()))
+
+    def find_class(self, node: ast.expr) -> str:
+        """The class of the answer that a value is made by, or is."""
+        match node:
+            case ast.Call(func=ast.Name(id=name)) if name in self.own_names:
+                return name
+            case ast.Name(id=name):
+                return name if name in self.own_names else self.objects.get(name, "")
+        return ""
+
+    def is_method_of(self, name: str, part: str) -> bool:
+        """Whether it is a method of a class that the answer defines, which takes its object as the first argument."""
+        found = [one for one in self.classes if one.name == name and name in self.defined]
+        functions = [one for cls in found for one in cls.body if isinstance(one, Function) and one.name == part]
+        return any(one.args.args and one.args.args[0].arg != "cls" and not one.decorator_list for one in functions)
+
+    def is_module(self, chain: str) -> bool:
+        is_imported = chain in self.module.imported and "." not in chain
+        return is_listed_module(chain) or is_imported or self.module.is_module(chain)
+
+    def is_ordinary_name(self, chain: str) -> bool:
+        if is_listed(chain, self.module.libraries):
+            return True
+        inside = self.module.skip_module(chain)
+        if any(part in _CLOSED for part in chain.split(".")) or any(map(is_dangerous, inside)):
+            return False
+        if chain in self.module.chains or chain in self.module.imported:
+            return True
+        whole, _, attr = chain.rpartition(".")
+        is_attribute = is_listed(whole, self.module.libraries) or not self.module.is_module(whole)
+        if is_attribute and not self.is_ordinary_attribute(attr):
+            return False
+        # an attribute of something that is no module
+        return self.module.defines(chain) or is_listed(whole, self.module.libraries)
+
+    def is_ordinary_import(self, name: str) -> bool:
+        is_module = is_listed_module(name) or self.module.is_module(name)
+        return is_module or name in self.module.imported | LITERAL | MAKERS | {WRAPS} or self.is_ordinary_name(name)
+
+    def find_meanings(self, node: ast.expr, local: frozenset[str] = frozenset()) -> set[str]:
+        """What a dotted name may stand for."""
+        text = get_text(node)
+        name, _, rest = text.partition(".")
+        if name in local | self.defined | self.members:
+            return {"..."}
+        return {f"{one}.{rest}" if rest else one for one in self.aliases.get(name, set())} or {text}
+
+    def is_written(self, node: ast.expr, local: frozenset[str], attr: str) -> bool:
+        """Whether it is a function or a name that is written out, for methods that take either."""
+        match node:
+            case ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Dict(values=parts):
+                return all(self.is_written(part, local, attr) for part in parts)
+            case ast.Name(id=name):
+                # `transform` takes data, too
+                return name not in local or attr == "transform" or name in self.functions
+        return isinstance(node, ast.Constant | ast.Lambda | ast.Attribute) or (
+            attr == "transform" and not isinstance(node, ast.BinOp | ast.JoinedStr)
+        )
+
+
+def _list_own_names(node: ast.ClassDef) -> set[str]:
+    stores = [one for one in ast.walk(node) if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store)]
+    return list_stored(node) | {one.attr for one in stores if not one.attr.startswith("__")}

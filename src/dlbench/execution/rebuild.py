@@ -1,0 +1,248 @@
+"""Judge and validate rebuild tasks: an answer of many files is laid into the skeleton, and the release's tests judge.
+
+The score is the share of hidden tests that pass, and whether all do. Visible tests are run and reported too. Nothing
+counts if the code tampers with the judge, or uses what leads to it beyond what the release uses.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from dlbench.dataset.rebuild import Rebuild
+from dlbench.dataset.skeleton import hash_skeleton, reduce_tree
+from dlbench.execution.engine import Engine
+from dlbench.execution.file_screen import screen_files
+from dlbench.execution.file_sets import FileSet, choose_counted, find_packages, is_test_code, open_tree
+from dlbench.execution.isolated_run import RunOptions, TestRun, run_tests
+from dlbench.execution.reference_profile import profile_folder
+from dlbench.jsonl import write_whole
+from dlbench.runs.verdict import Outcome, Status, Verdict
+from dlbench.workspace import Prepared, home
+
+_SHOWN = 20
+"""Messages of failed tests that a verdict keeps."""
+
+
+@dataclass(frozen=True)
+class RebuildVerdict(Verdict):
+    """`tests` holds the hidden tests, which judge; `extra` what they do not decide."""
+
+    @property
+    def share(self) -> float:
+        """Of the hidden tests; 0 if no outcome counts."""
+        return sum(outcome is Outcome.PASSED for outcome in self.tests.values()) / len(self.tests)
+
+    @property
+    def visible(self) -> dict[str, Outcome]:
+        return {test: Outcome(outcome) for test, outcome in self.extra.get("visible", {}).items()}
+
+    @property
+    def ignored(self) -> dict[str, str]:
+        """Files of the answer that stayed as the release has them, with the reason."""
+        return dict(self.extra.get("ignored", {}))
+
+
+@dataclass(frozen=True)
+class RebuildTask:
+    """A record with the release that it is about."""
+
+    record: Rebuild
+    prepared: Prepared
+
+    @cached_property
+    def skeleton(self) -> dict[str, bytes]:
+        texts = reduce_tree(self.prepared.tree, self.record.files, self.record.kept)
+        return {path: text.encode() for path, text in texts.items()}
+
+    @cached_property
+    def reference(self) -> dict[str, bytes]:
+        return {path: (self.prepared.tree / path).read_bytes() for path in self.record.files}
+
+    @cached_property
+    def packages(self) -> set[str]:
+        root = self.prepared.project.import_root
+        files = {Path(path).relative_to(root).parts[0].removesuffix(".py") for path in self.record.files}
+        return files | {Path(path).name for path in find_packages(self.record.files, self.prepared)}
+
+    @property
+    def concealed(self) -> tuple[str, ...]:
+        """Where a sandbox that does not hide other files would show the reference."""
+        return (str(self.prepared.tree.parent), str(home() / "archives"))
+
+
+@dataclass(frozen=True)
+class RebuildProfile:
+    """What a run of the release showed on this machine."""
+
+    allowed: tuple[str, ...] = ()
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    failures: Mapping[str, str] = field(default_factory=dict)
+    """Tests that do not pass on the release, with the reason."""
+
+
+def profile_release(engine: Engine, task: RebuildTask, workers: int) -> RebuildProfile:
+    """Run the task's tests on the release, once per machine and version of what they depend on."""
+    tests = task.record.tests
+    key = hashlib.sha256(json.dumps([task.record.id, task.record.files, tests]).encode()).hexdigest()[:24]
+    path = profile_folder(engine, task.prepared) / f"{key}.rebuild"
+    try:
+        known = json.loads(path.read_text(encoding="utf-8"))
+        return RebuildProfile(tuple(known["allowed"]), known["seconds"])
+    except (OSError, ValueError, TypeError, KeyError):
+        pass
+    run = run_release(engine, task, tests, RunOptions(workers=workers, learn=True))
+    failed = [test for test in tests if run.outcomes[test] is not Outcome.PASSED]
+    if failed and not run.failure:  # what is learned slows tests down, so that alone proves nothing
+        again = run_release(engine, task, failed, RunOptions(allowed=tuple(run.learned)))
+        run.outcomes |= again.outcomes
+        run.messages |= again.messages
+    failures = {test: describe(run, test) for test in tests if run.outcomes[test] is not Outcome.PASSED}
+    if run.failure or run.tampered:
+        return RebuildProfile(failures=dict.fromkeys(tests, run.failure or run.tampered))
+    profile = RebuildProfile(tuple(sorted(run.learned)), run.seconds, failures)
+    if not failures:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, json.dumps({"allowed": profile.allowed, "seconds": dict(run.seconds)}))
+    return profile
+
+
+def run_release(engine: Engine, task: RebuildTask, tests: Sequence[str], options: RunOptions) -> TestRun:
+    return run_files(engine, task, {}, tests, options)
+
+
+def run_files(engine: Engine, task: RebuildTask, files: FileSet, tests: Sequence[str], options: RunOptions) -> TestRun:
+    """Run tests on the release with these files in it, under the guards of an answer."""
+    changed = [path for path, content in files.items() if content is not None and path.endswith(".py")]
+    answer = tuple(dict.fromkeys([*task.record.files, *changed]))
+    with open_tree(task.prepared, files, engine.limits) as tree:
+        return run_tests(engine, tree, tests, replace(options, answer=answer, concealed=task.concealed))
+
+
+def judge_rebuild(
+    engine: Engine,
+    task: RebuildTask,
+    files: FileSet,
+    *,
+    links: Sequence[str] = (),
+    sample: int = 0,
+    workers: int = 1,
+) -> RebuildVerdict:
+    """`files`: what the answer changes in the skeleton. `links`: what it has in place of files."""
+    record = task.record
+    profile = profile_release(engine, task, workers)
+    if profile.failures:
+        test, why = next(iter(profile.failures.items()))
+        what = f"{len(profile.failures)} tests do not pass on the release on this machine: {test}: {why}"
+        return _make_verdict(engine, task, sample, Status.HARNESS_ERROR, what)
+    chosen = choose_counted(files, record.files, task.prepared)
+    laid = {**task.skeleton, **chosen.counted}
+    options = RunOptions(workers=workers, allowed=profile.allowed, expected=profile.seconds)
+    run = run_files(engine, task, laid, record.tests, options)
+    status, message = _find_status(run, record)
+    ignored = chosen.ignored | dict.fromkeys(links, "a link")
+    extra: dict[str, Any] = {"ignored": ignored} if ignored else {}
+    code = {path: text for path, text in chosen.counted.items() if text is not None and path.endswith(".py")}
+    code = {path: text for path, text in code.items() if text != task.skeleton.get(path)}
+    known = {path: place.read_bytes() for path in code if (place := task.prepared.tree / path).is_file()}
+    excess = screen_files(code, {**known, **task.reference}, task.packages)
+    share = sum(run.outcomes[test] is Outcome.PASSED for test in record.hidden) / len(record.hidden)
+    if excess and share and status in (Status.PASS, Status.FAIL):
+        status = Status.UNCONFIRMED
+        message = f"the code uses what leads to the judge, beyond what the release uses: {'; '.join(excess[:5])}"
+        extra |= {"unconfirmed_share": round(share, 4), "excess": excess}
+    return _make_verdict(engine, task, sample, status, message, run, extra)
+
+
+def _find_status(run: TestRun, record: Rebuild) -> tuple[Status, str]:
+    if run.failure:
+        return Status.HARNESS_ERROR, run.failure
+    if run.tampered:
+        return Status.TAMPERED, run.tampered
+    failed = [test for test in record.tests if run.outcomes[test] is not Outcome.PASSED]
+    if not any(test in set(record.hidden) for test in failed):
+        return Status.PASS, ""
+    if len(failed) == len(record.tests) and not run.seconds:
+        return Status.ERROR, "\n".join(run.load_errors)[:2000] or describe(run, failed[0])
+    telling = [test for test in failed if test in run.messages] or failed
+    return Status.FAIL, f"{telling[0]}: {describe(run, telling[0])}"
+
+
+def describe(run: TestRun, test: str) -> str:
+    """Why a test has not passed."""
+    if run.outcomes[test] is Outcome.NOT_RUN:
+        return next(iter(run.load_errors), "it was not collected")[-600:]
+    return run.messages.get(test, str(run.outcomes[test]))[-600:]
+
+
+def _make_verdict(
+    engine: Engine,
+    task: RebuildTask,
+    sample: int,
+    status: Status,
+    message: str,
+    run: TestRun | None = None,
+    extra: Mapping[str, Any] | None = None,
+) -> RebuildVerdict:
+    """After tampering, and for what is unconfirmed, no outcome counts."""
+    record = task.record
+    counts = status in (Status.PASS, Status.FAIL, Status.ERROR)
+    outcomes = run.outcomes if run is not None and counts else dict.fromkeys(record.tests, Outcome.NOT_RUN)
+    messages = {test: run.messages[test][-600:] for test in record.tests if test in run.messages} if run else {}
+    seconds = run.seconds if run is not None else {}
+    visible = {test: str(outcomes[test]) for test in record.visible}
+    return RebuildVerdict(
+        instance=record.id,
+        sample=sample,
+        status=status,
+        tests={test: outcomes[test] for test in record.hidden},
+        seconds=run.wall_seconds if run is not None else 0.0,
+        test_seconds=sum(seconds.values()),
+        durations=dict(seconds),
+        memory_mb=run.memory_mb if run is not None else 0.0,
+        message=message,
+        sandbox=engine.confinement.name,
+        extra={
+            "kind": "rebuild",
+            "visible": visible,
+            **(extra or {}),
+            **({"errors": dict(list(messages.items())[:_SHOWN])} if messages else {}),
+        },
+    )
+
+
+def validate_rebuild(
+    engine: Engine, task: RebuildTask, *, repeat: int = 1, shuffle: bool = False, workers: int = 1
+) -> Iterator[str]:
+    """What is wrong with a task: the release fails a test in some order, the skeleton passes a hidden one, or the
+    record does not fit the release."""
+    record = task.record
+    if missing := [path for path in record.files if not (task.prepared.tree / path).is_file()]:
+        yield f"the release has no {missing[0]}"
+        return
+    if asked := [path for path in record.files if is_test_code(path)]:
+        yield f"{asked[0]} is code of the tests: an answer could judge itself"
+    if hash_skeleton(reduce_tree(task.prepared.tree, record.files, record.kept)) != record.sha256:
+        yield "the skeleton is not the one that was recorded"
+    profile = profile_release(engine, task, workers)
+    yield from (f"{test} does not pass on the release: {why}" for test, why in profile.failures.items())
+    if profile.failures:
+        return
+    if excess := screen_files(task.reference, task.reference, task.packages):
+        yield f"the screen refuses the release's own code: {excess[0]}"
+    options = RunOptions(workers=workers, allowed=profile.allowed, expected=profile.seconds)
+    for number in range(repeat):
+        seed = number if shuffle and number else None
+        run = run_release(engine, task, record.tests, replace(options, shuffle=seed))
+        if run.failure or run.tampered:
+            yield f"run {number + 1} on the release: {run.failure or run.tampered}"
+        failed = [test for test in record.tests if run.outcomes[test] is not Outcome.PASSED]
+        order = "" if seed is None else f" in the order of seed {seed}"
+        yield from (f"{test} does not pass on the release{order}: {describe(run, test)}" for test in failed)
+    run = run_files(engine, task, task.skeleton, record.hidden, options)
+    if run.failure:
+        yield f"the skeleton cannot be judged: {run.failure}"
+    yield from (f"{test} passes on the skeleton" for test in record.hidden if run.outcomes[test] is Outcome.PASSED)

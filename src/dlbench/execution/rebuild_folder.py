@@ -1,0 +1,215 @@
+"""Write the folder in which a rebuild task is solved, and read an answer from it.
+
+The folder holds the release with its skeleton and the visible tests. It must not show what is asked for: no hidden
+test, no compiled file, no copy of a reduced module, no path of the workspace.
+"""
+
+import ast
+import os
+from collections.abc import Collection, Iterator
+from pathlib import Path, PurePosixPath
+
+from dlbench.dataset.records import strip_case
+from dlbench.dataset.target import find_body
+from dlbench.errors import DLBenchError
+from dlbench.execution.file_sets import find_packages
+from dlbench.execution.rebuild import RebuildTask
+from dlbench.execution.scopes import Function
+from dlbench.parsing import parse, unparse
+
+INSTRUCTIONS, TESTS, REQUIREMENTS = "INSTRUCTIONS.md", "VISIBLE_TESTS.txt", "REQUIREMENTS.txt"
+_OURS = frozenset({INSTRUCTIONS, TESTS, REQUIREMENTS})
+_SKIPPED = (".pyc", ".pyo", ".egg", ".whl", ".zip", ".gz", ".orig", ".rej", ".patch", ".diff")
+_LEFT_OUT = frozenset({"node_modules", "build", "dist"})
+_METADATA = ("METADATA", "PKG-INFO", "entry_points.txt")
+_MOST_ENTRIES = 100_000
+_LEAST_BYTES = 200
+"""Below it, files are equal by accident, such as those that only mark a package."""
+
+_TEXT = """# {title}
+
+Every function body of these {count} modules was removed; signatures, docstrings, constants and imports are as in the
+release. Write the bodies, and any private helper or module that you need, so that the package works as documented.
+
+{modules}
+
+- Only files below {packages} count, and no tests, `conftest.py`, configuration, compiled files or links.
+- `{tests}` lists the visible tests. Others, which you do not see, decide: they are of the same kind. The score is the
+  share of them that pass, and whether all do.
+- Solve it with Python {python} and the packages of `{requirements}`. From this folder, run the visible tests by:
+  `PYTHONPATH={root} python -m pytest -p no:cacheprovider -o addopts= {arguments}@{tests}`
+- Code that reaches for the tests or the judge (frames, `sys.modules`, import hooks, replaced functions of libraries, …)
+  does not count, unless the release uses the same.
+{names}"""
+
+
+def build_folder(task: RebuildTask) -> dict[str, bytes]:
+    """The files of the folder, by path."""
+    tree, record = task.prepared.tree, task.record
+    hidden_files = {test.partition("::")[0] for test in record.hidden}
+    visible: dict[str, list[str]] = {}
+    for test in record.visible:
+        visible.setdefault(test.partition("::")[0], []).append(test)
+    found: dict[str, bytes] = {}
+    for path in sorted(_list_files(tree)):
+        source = _resolve(tree, path)
+        if source in task.skeleton:
+            found[path] = task.skeleton[source]
+        elif source in hidden_files:
+            found[path] = cut_tests((tree / source).read_bytes(), visible.get(source, []), record.hidden)
+        elif source:
+            found[path] = (tree / source).read_bytes()
+    references = {content for content in task.reference.values() if len(content) > _LEAST_BYTES}
+    found = {path: content for path, content in found.items() if path in record.files or content not in references}
+    texts = {path: content for path, content in found.items() if path.endswith(".py")}
+    for path in hidden_files - visible.keys():
+        stem = PurePosixPath(path).stem.encode()
+        if not any(stem in content for other, content in texts.items() if other != path):
+            found.pop(path, None)
+    return found
+
+
+def _resolve(tree: Path, path: str) -> str:
+    """The file that a link leads to, inside the tree; else the path itself."""
+    place = (tree / path).resolve()
+    return place.relative_to(tree.resolve()).as_posix() if place.is_relative_to(tree.resolve()) else ""
+
+
+def _list_files(tree: Path) -> Iterator[str]:
+    for folder, folders, names in os.walk(tree):
+        inner = Path(folder).relative_to(tree)
+        # a package may be called `build`
+        left_out = {one for one in folders if one in _LEFT_OUT and not Path(folder, one, "__init__.py").is_file()}
+        folders[:] = [one for one in folders if one not in left_out | {"__pycache__"} and not one.startswith(".")]
+        is_metadata = inner.name.endswith((".dist-info", ".egg-info"))
+        for name in names:
+            if Path(folder, name).is_file() and not name.endswith(_SKIPPED) and (not is_metadata or name in _METADATA):
+                yield (inner / name).as_posix()
+
+
+def cut_tests(source: bytes, visible: Collection[str], hidden: Collection[str] = ()) -> bytes:
+    """A test module with its visible tests only; fixtures, helpers and everything else stay."""
+    tree = parse(source)
+    shown = {tuple(strip_case(test).split("::")[1:]) for test in visible}
+    inherited = {names[-1] for names in shown} - {names[-1] for names in map(_names_of, hidden)}
+    lines = source.decode("utf-8", "surrogateescape").splitlines(keepends=True)
+    gone: dict[int, tuple[int, str]] = {}
+
+    def cut(block: list[ast.stmt], owner: tuple[str, ...]) -> None:
+        removed = []
+        for node in block:
+            if isinstance(node, ast.ClassDef):
+                cut(node.body, (*owner, node.name))
+            elif isinstance(node, ast.If | ast.Try | ast.With):
+                cut(node.body, owner)
+            elif isinstance(node, Function) and node.name.startswith("test"):
+                is_shown = (*owner, node.name) in shown or (owner and node.name in inherited)
+                removed += [] if is_shown else [node]
+        for node in removed:
+            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+            is_last = len(removed) == len(block) and node is removed[-1]
+            gone[first] = (node.end_lineno or node.lineno, " " * node.col_offset + "pass\n" if is_last else "")
+
+    cut(tree.body, ())
+    kept: list[str] = []
+    number = 1
+    while number <= len(lines):
+        last, instead = gone.get(number, (number, lines[number - 1]))
+        kept.append(instead)
+        number = last + 1
+    return "".join(kept).encode("utf-8", "surrogateescape")
+
+
+def _names_of(test: str) -> tuple[str, ...]:
+    return tuple(strip_case(test).split("::"))
+
+
+def write_folder(task: RebuildTask, folder: Path, requirements: str) -> None:
+    """`folder` must be new or empty."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise DLBenchError("the folder is not empty", where=str(folder), fix="name a new folder")
+    files = build_folder(task)
+    files |= {INSTRUCTIONS: _write_instructions(task).encode(), REQUIREMENTS: requirements.encode()}
+    files[TESTS] = "".join(f"{test}\n" for test in task.record.visible).encode()
+    for path, content in files.items():
+        place = folder / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(content)
+
+
+def _write_instructions(task: RebuildTask) -> str:
+    record, project = task.record, task.prepared.project
+    names = "".join(f"\n- `{name}`" for name in record.required_names)
+    packages = sorted(find_packages(record.files, task.prepared)) or list(record.files)
+    return _TEXT.format(
+        title=f"Rebuild a part of {project.name} {project.version}",
+        count=len(record.files),
+        modules="\n".join(f"- `{path}`" for path in record.files),
+        packages=", ".join(f"`{package}`" for package in packages),
+        tests=TESTS,
+        python=project.python,
+        requirements=REQUIREMENTS,
+        root=project.import_root,
+        arguments="".join(f"{argument} " for argument in project.tests.args),
+        names=f"\nNames and messages that tests use and that occur nowhere else:\n{names}\n" if names else "",
+    )
+
+
+def read_answer(task: RebuildTask, folder: Path) -> tuple[dict[str, bytes | None], list[str]]:
+    """What the folder changes in the one that was checked out, and its links, which change nothing."""
+    if not folder.is_dir():
+        fix = "name the folder that `dlbench task checkout` wrote"
+        raise DLBenchError("there is no such folder", where=str(folder), fix=fix)
+    given = build_folder(task)
+    found: dict[str, bytes] = {}
+    links: list[str] = []
+    for count, (path, place) in enumerate(_walk(folder)):
+        if count > _MOST_ENTRIES:
+            fix = "remove environments and data from it"
+            raise DLBenchError(f"the folder has more than {_MOST_ENTRIES} files", where=str(folder), fix=fix)
+        if place.is_symlink():
+            links.append(path)
+        elif path not in _OURS:
+            found[path] = place.read_bytes()
+    if not found.keys() & given.keys():
+        fix = "name the folder that `dlbench task checkout` wrote for this task"
+        raise DLBenchError(f"no file of {task.record.id} is in the folder", where=str(folder), fix=fix)
+    changed: dict[str, bytes | None] = {path: text for path, text in found.items() if given.get(path) != text}
+    gone = [path for path in given if path not in found and path not in links]
+    return changed | dict.fromkeys(gone), links
+
+
+def _walk(folder: Path) -> Iterator[tuple[str, Path]]:
+    for here, folders, names in os.walk(folder):
+        skipped = {one for one in folders if one.startswith(".") or (Path(here, one) / "pyvenv.cfg").exists()}
+        folders[:] = [one for one in folders if one not in skipped | {"__pycache__", "node_modules"}]
+        linked = [one for one in folders if Path(here, one).is_symlink()]
+        for name in [*names, *linked]:
+            place = Path(here, name)
+            if place.is_symlink() or place.is_file():
+                yield place.relative_to(folder).as_posix(), place
+
+
+def find_copies(task: RebuildTask) -> Iterator[str]:
+    """Files of the folder that hold most bodies of a reduced module. Single bodies that modules share are no copy."""
+    shown = {body for content in task.skeleton.values() for body in _list_bodies(content)}
+    removed = {path: set(_list_bodies(content)) - shown for path, content in task.reference.items()}
+    for path, content in build_folder(task).items():
+        if path.endswith(".py") and path not in task.record.files:
+            found = set(_list_bodies(content))
+            copied = [one for one, bodies in removed.items() if 2 * _measure(bodies & found) > _measure(bodies)]
+            yield from (f"{path} shows most bodies of {one}" for one in copied)
+
+
+def _measure(bodies: Collection[str]) -> int:
+    return sum(map(len, bodies))
+
+
+def _list_bodies(source: bytes) -> Iterator[str]:
+    try:
+        tree = parse(source)
+    except (SyntaxError, ValueError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, Function):
+            yield "\n".join(map(unparse, find_body(node)))

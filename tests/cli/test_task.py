@@ -1,0 +1,150 @@
+"""`dlbench task`: a folder to work in shows no reference and no hidden test, and what is submitted from it is judged."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from dlbench.cli import app
+from dlbench.dataset import load
+from dlbench.execution.rebuild_folder import cut_tests
+from dlbench.workspace import prepare
+from dlbench.workspace.home import home
+from tests.execution.rebuild_toy import CORE, CORE_TESTS, HIDDEN, RIGHT, TASK, VISIBLE, write_rebuild_toy
+
+REMOVED = (
+    "values) - array.mean",
+    "array.std()",
+    "np.minimum",
+    "self.count += by",
+    "zip(self.values",
+    "isinstance(other",
+)
+
+
+@pytest.fixture(scope="module")
+def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_rebuild_toy(tmp_path_factory.mktemp("rebuild"))
+
+
+def run(toys: Path, *arguments: object) -> tuple[int, str]:
+    done = CliRunner().invoke(app, ["task", *map(str, arguments), "--benchmark", str(toys)])
+    return done.exit_code, done.output
+
+
+@pytest.fixture
+def folder(toys: Path, tmp_path: Path) -> Path:
+    status, output = run(toys, "checkout", TASK, tmp_path / "work")
+    assert status == 0, output
+    return tmp_path / "work"
+
+
+def read_all(folder: Path) -> str:
+    return "\n".join(path.read_text() for path in folder.rglob("*") if path.is_file())
+
+
+def test_the_folder_shows_neither_the_reference_nor_hidden_tests(folder: Path) -> None:
+    text = read_all(folder)
+    assert not [part for part in REMOVED if part in text]
+    assert "def scale(values, factor=2):" in text
+    for test in HIDDEN:
+        assert f"def {test.rpartition('::')[2].partition('[')[0]}(" not in text
+    for test in VISIBLE:
+        assert f"def {test.rpartition('::')[2]}(" in text
+    assert str(home()) not in text
+    assert not [path for path in folder.rglob("*") if path.name in {".git", "__pycache__"} or path.suffix == ".pyc"]
+
+
+def test_the_instructions_name_modules_required_names_and_a_command_that_runs(toys: Path, folder: Path) -> None:
+    text = (folder / "INSTRUCTIONS.md").read_text()
+    assert "- `OFFSET`" in text
+    assert "- `toylib/core.py`" in text
+    command = next(line.strip(" `") for line in text.splitlines() if "-m pytest" in line)
+    for path, content in RIGHT.items():
+        (folder / path).write_text(content)
+    benchmark = load(toys)
+    python = prepare(benchmark.projects["toylib"], benchmark.root).python
+    environment = os.environ | {"PATH": f"{python.parent}:{os.environ['PATH']}"}
+    done = subprocess.run(command, shell=True, cwd=folder, env=environment, capture_output=True, text=True)
+    assert f"{len(VISIBLE)} passed" in done.stdout, done.stdout + done.stderr
+
+
+def test_a_right_answer_is_submitted(toys: Path, folder: Path, tmp_path: Path) -> None:
+    for path, content in RIGHT.items():
+        (folder / path).write_text(content)
+    (folder / "tests" / "conftest.py").unlink()
+    (folder / "toylib" / "linked.py").symlink_to("/etc/passwd")
+    status, output = run(toys, "submit", TASK, folder, "--out", tmp_path / "run", "--workers", 1)
+    assert status == 0, output
+    assert "status   pass" in output
+    assert f"hidden   {len(HIDDEN)}/{len(HIDDEN)} passed (100.0%)" in output
+    assert f"visible  {len(VISIBLE)}/{len(VISIBLE)} passed" in output
+    assert "ignored  tests/conftest.py" in output
+    assert "ignored  toylib/linked.py: a link" in output
+    record = json.loads((tmp_path / "run" / "rebuilds.jsonl").read_text())
+    assert (record["instance"], record["status"], record["kind"]) == (TASK, "pass", "rebuild")
+
+
+def test_an_untouched_folder_fails(toys: Path, folder: Path) -> None:
+    status, output = run(toys, "submit", TASK, folder, "--json", "--workers", 1)
+    record = json.loads(output[output.index("{") :])
+    assert (status, record["status"], record["share"]) == (0, "fail", 0)
+    assert "ignored" not in record
+
+
+def test_list_shows_sizes(toys: Path) -> None:
+    status, output = run(toys, "list")
+    assert status == 0
+    assert output.splitlines()[1].split() == [TASK, "20", "10", "2", str(len(VISIBLE)), str(len(HIDDEN))]
+
+
+def test_validate_accepts_a_sound_task(toys: Path) -> None:
+    status, output = run(toys, "validate", TASK, "--repeat", 2, "--shuffle", "--workers", 1)
+    assert (status, f"{TASK}: valid" in output) == (0, True), output
+
+
+def test_a_copy_of_a_reduced_module_makes_a_task_invalid(tmp_path: Path) -> None:
+    copy = CORE.replace("class Counter", "class Other") + "\n\nEXTRA = 1\n"
+    toys = write_rebuild_toy(tmp_path, {"examples/core.py": copy})
+    status, output = run(toys, "validate", TASK, "--workers", 1)
+    assert (status, "examples/core.py shows most bodies of toylib/core.py" in output) == (1, True), output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("checkout", "toylib/rebuild-none", "x"), "did you mean toylib/rebuild-toylib"),
+        (("checkout", TASK, "/etc"), "the folder is not empty"),
+        (("submit", TASK, "no-such-folder"), "there is no such folder"),
+        (("submit", TASK, "tests"), "no file of toylib/rebuild-toylib is in the folder"),
+        (("validate", "nothing"), "there is no rebuild task"),
+    ],
+)
+def test_wrong_input_is_named(toys: Path, arguments: tuple[str, ...], message: str) -> None:
+    status, output = run(toys, *arguments)
+    assert (status, message in output) == (1, True), output
+
+
+def test_a_benchmark_without_rebuild_tasks_says_so(toy_root: Path, tmp_path: Path) -> None:
+    status, output = run(toy_root, "checkout", TASK, tmp_path / "x")
+    assert (status, "has no rebuild task" in output) == (1, True)
+
+
+def test_cutting_keeps_helpers_and_inherited_tests() -> None:
+    source = (
+        "import x\n\n\ndef helper(): pass\n\n\n@x.mark\ndef test_a():\n    helper()\n\n\nclass Base:\n    def test_b(self):\n"
+        "        pass\n\n    def test_c(self):\n        pass\n\n\nclass TestSub(Base):\n    size = 1\n\n\nclass TestGone:\n"
+        "    def test_d(self):\n        pass\n"
+    )
+    hidden = ["t.py::test_a", "t.py::TestSub::test_c", "t.py::TestGone::test_d"]
+    found = cut_tests(source.encode(), ["t.py::TestSub::test_b"], hidden).decode()
+    namespace: dict[str, object] = {}
+    exec(found.replace("import x", ""), namespace)
+    assert "helper" in namespace
+    assert "test_a" not in namespace
+    assert [name for name in ("test_b", "test_c") if hasattr(namespace["TestSub"], name)] == ["test_b"]
+    assert not hasattr(namespace["TestGone"], "test_d")
+    assert cut_tests(CORE_TESTS.encode(), [], HIDDEN).decode().count("def test") == 0
