@@ -66,6 +66,7 @@ def test_rollouts_are_rewarded_by_their_verdicts(root, tmp_path):
     assert [trace.info["verdict"]["status"] for trace in traces] == statuses
     assert [trace.metrics[f"status_{status}"] for trace, status in zip(traces, statuses, strict=True)] == [1.0] * 4
     assert all(trace.ok for trace in traces)
+    assert traces[0].info["verdict"]["confirmed"]  # training gets no pass that was not replayed
 
 
 @pytest.mark.parametrize("technique", ["zero-shot", "few-shot-random"])

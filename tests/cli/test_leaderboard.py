@@ -6,6 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dlbench.cli import app
+from dlbench.cli.report import judge_into
 from dlbench.dataset import load
 from dlbench.reporting.leaderboard.entry import hash_verdicts, name_entry, read_entry, score_claims, write_entry
 from dlbench.runs.verdict import Status
@@ -57,6 +58,22 @@ def test_honest_submission_is_verified_and_marked(added, root):
     assert run_cli("build", "--benchmark", root).exit_code == 0
     assert "4 of 4" in (path.parent / "leaderboard.md").read_text()
     assert "4 of 4" in (path.parent / "leaderboard.html").read_text()
+
+
+def test_verification_replays_every_pass(added, root, monkeypatch):
+    found = []
+
+    def keep(*given):
+        verdicts = judge_into(*given)
+        found.extend(verdicts)
+        return verdicts
+
+    monkeypatch.setattr("dlbench.cli.leaderboard.judge_into", keep)
+    path, samples = added
+    assert run_cli("verify", path, "--samples", samples, "--all", "--benchmark", root).exit_code == 0
+    passes = [verdict for verdict in found if verdict.status is Status.PASS]
+    assert passes
+    assert all(verdict.extra["confirmed"] for verdict in passes)
 
 
 def test_consistent_forgery_is_found_by_running_it(added, root):

@@ -25,6 +25,7 @@ class JudgeConfig(vf.TaskConfig):
     workers: int | None = None
     sandbox: str = "auto"
     mode: str = "auto"
+    confirm: str = "all"
     timeout: float = 60.0
     memory: int = 4096
     fail_fast: bool = False
@@ -32,7 +33,7 @@ class JudgeConfig(vf.TaskConfig):
     def find_judge(self) -> Judge:
         if self.fail_fast and self.kind is not Reward.PASS:
             raise DLBenchError(f"the reward {self.kind} needs all tests", fix="remove fail_fast, or use the kind pass")
-        options = self.model_dump(include={"workers", "sandbox", "mode", "timeout", "memory", "fail_fast"})
+        options = self.model_dump(include={"workers", "sandbox", "mode", "confirm", "timeout", "memory", "fail_fast"})
         return find_judge(self.benchmark, graded=self.kind is Reward.GRADED, **options)
 
 

@@ -27,7 +27,7 @@ from dlbench.cli.report import judge_into
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import write_whole
 from dlbench.runs import read_run
-from dlbench.runs.verdict import Verdict
+from dlbench.runs.verdict import Confirm, Verdict
 
 if TYPE_CHECKING:
     from dlbench.reporting.leaderboard.entry import Entry, Setting
@@ -170,7 +170,7 @@ def rejudge(
     from dlbench.runs.samples import read_samples
 
     def judge(chosen: "Sequence[Sample]") -> "dict[tuple[str, int], Verdict]":
-        engine = make_engine(options, *entry.limits)
+        engine = make_engine(options, *entry.limits, Confirm.ALL)
         with TemporaryDirectory(prefix="dlbench-") as folder:
             verdicts = judge_into(benchmark, list(chosen), Path(folder), engine, ExecutionOptions(options.workers))
         return {(verdict.instance, verdict.sample): verdict for verdict in verdicts}
