@@ -1,10 +1,12 @@
 """A pass of unusual code counts only if the tests pass on its data, in a process that the code never enters."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
 from dlbench.dataset import load
+from dlbench.execution.confirm import _replay_once
 from dlbench.execution.engine import Engine
 from dlbench.execution.judge import Warm, judge
 from dlbench.runs.verdict import Confirm, Outcome, Status
@@ -129,3 +131,17 @@ def test_process_of_a_replayed_candidate_holds_no_test_and_no_reference(judge_co
     verdict = judge_code(RIGHT.format(first=SEARCH))
     assert verdict.passed, verdict
     assert verdict.extra["confirmed"]
+
+
+@pytest.mark.parametrize("qualname", ["scale", "Counter.step"])
+def test_reference_is_replayed_in_servers_that_have_imported_the_project(qualname, engine, toy, toy_prepared):
+    """A new object of the class that holds the target crosses, too."""
+    instance = toy.instances[f"toy/toy.core.{qualname}"]
+    target = engine.target(toy_prepared, instance)
+    warm = Warm(engine, toy_prepared)
+    try:
+        start = partial(warm._start_in_place, instance)
+        assert _replay_once(engine, instance, target.read(target.target.text), engine.limits, start) is None
+        assert set(warm.answerer.worker.servers) == {f"{instance.id} in place"}
+    finally:
+        warm.close()

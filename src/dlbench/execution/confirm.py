@@ -67,8 +67,8 @@ def replay(
             target = engine.target(prepared, instance)
             reference = _replay_once(engine, narrowed, target.read(target.target.text), limits, start)
             engine.replayable[key] = reference is None
-            if reference is not None and not reference.is_failure:  # another way changes nothing of its values
-                engine.replayable.update(dict.fromkeys(keys[place:], False))
+            if reference is not None and not reference.is_failure and place == len(keys) - 2:
+                engine.replayable[keys[-1]] = False  # a fresh import changes nothing of its values
         if engine.replayable[key]:
             return replace(found, is_failure=True)
         doubt = replace(found, is_failure=False)

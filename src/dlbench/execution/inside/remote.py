@@ -332,7 +332,8 @@ def _draw() -> None:
 
 def _make_project_test(job: Job) -> Callable[[str], bool]:
     """Tells whether a module belongs to the project and is no test."""
-    hidden = {os.path.join(job["tree"], path) for path in job["hidden"]}
+    # the module of the target is hidden where it shows the reference
+    hidden = {os.path.join(job["tree"], path) for path in job["hidden"] if path != job["path"]}
 
     def is_project(name: str) -> bool:
         file = str(getattr(sys.modules.get(name), "__file__", None) or "")
