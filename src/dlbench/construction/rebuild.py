@@ -23,8 +23,11 @@ from dlbench.dataset.rebuild import LEAST_TESTS, Rebuild
 from dlbench.dataset.skeleton import Module, Skeleton, hash_skeleton, reduce_tree
 from dlbench.dataset.validation import module_of
 from dlbench.errors import DLBenchError
+from dlbench.execution.file_sets import is_test_code as may_judge
 from dlbench.execution.file_sets import open_tree
 from dlbench.execution.isolated_run import RunOptions, run_tests
+from dlbench.execution.rebuild import RebuildTask
+from dlbench.execution.rebuild_folder import find_copies
 from dlbench.jsonl import Journal
 from dlbench.runs.verdict import Outcome
 from dlbench.workspace import Prepared
@@ -115,11 +118,12 @@ class RebuildConstruction:
 
     @cached_property
     def _skeleton(self) -> Skeleton:
-        """All modules of the packages, reduced."""
+        """All modules of the packages, reduced; without those that tests judge by, since an answer would write them."""
         tree = self.prepared.tree
         ran = {path for path, *_ in self.pipeline.read_trace().functions}
         modules = find_layout(tree, self.name).modules
-        return Skeleton(tree, [path for path in modules if path in ran and not is_test_code(path)])
+        asked = [path for path in modules if path in ran and not is_test_code(path) and not may_judge(path)]
+        return Skeleton(tree, asked)
 
     @cached_property
     def _kept(self) -> set[str]:
@@ -170,7 +174,7 @@ class RebuildConstruction:
             what = f"{len(tests)} tests need the removed code; {len(hidden)} can be hidden, fewer than {LEAST_TESTS}"
             raise NotSuitable(what, where=where, fix="choose packages with more tests")
         visible = [test for test in tests if test not in hidden]
-        return Rebuild(
+        record = Rebuild(
             id=where,
             project=self.name,
             version=self.prepared.project.version,
@@ -184,6 +188,11 @@ class RebuildConstruction:
             seconds=round(sum(self._traced[test].seconds for test in tests), 2),
             sha256=hash_skeleton(texts),
         )
+        for copy in find_copies(RebuildTask(record, self.prepared)):
+            raise NotSuitable(
+                f"the answer is elsewhere in the release: {copy}", where=where, fix="choose other packages"
+            )
+        return record
 
     def _find_kept(self, unit: Unit, where: str) -> tuple[set[str], set[str]]:
         """The definitions that must keep their bodies, and the tests that pytest collects on the skeleton."""
