@@ -84,9 +84,10 @@ def measure_project(pipeline: Pipeline, most: int, seconds: float, minutes: floa
     log(
         f"{name}: of {len(rows)} screened functions {len(quick)} have quick tests; {len(documented)} are documented too"
     )
-    for start in range(0, len(documented), BATCH):
-        if time.monotonic() - began < 60 * minutes and count_accepted(folder, name) < most:
-            pipeline.admit(like=documented[start : start + BATCH], mutants=MUTANTS)
+    left = documented
+    while left and time.monotonic() - began < 60 * minutes and (missing := most - count_accepted(folder, name)) > 0:
+        batch, left = left[: min(BATCH, missing)], left[min(BATCH, missing) :]
+        pipeline.admit(like=batch, mutants=MUTANTS)
     spent = time.monotonic() - began
     folder.write("time", [{"seconds": round(spent), "functions": len(documented)}], name)
     log(f"{name}: {count_accepted(folder, name)} accepted in {spent:.0f} s")
