@@ -21,6 +21,7 @@ from dlbench.execution.scopes import (
     get_text,
     list_ambiguous,
     list_bound,
+    list_imported,
     list_outside,
     list_own_nodes,
     list_stored,
@@ -36,7 +37,9 @@ from dlbench.execution.unusual_names import (
     is_suspicious,
 )
 
-_NOT_CALLED = {"numpy.ndarray", "numpy.generic", "numpy.void"}
+_ATOMS = {"int", "float", "str", "bytes", "bool", "list", "tuple", "dict", "set", "frozenset"}
+"""Classes of which a pattern matches the object itself, not its attributes."""
+_PLACED = MAKERS | {"numpy.ndarray", "numpy.generic", "numpy.void"}
 """Types that are harmless unless they are called: then they take memory and sizes of the caller's choice."""
 _FIELD = re.compile(r"\{[^{}:]*[.\[]")
 """A field of a format string that reads an attribute or an item."""
@@ -97,14 +100,17 @@ class _Screen:
         if isinstance(node, Scope):
             outside = list_outside(node)
             bound = self._bind(node, local)
-            inner_owner = NOBODY if owner.name in bound else owner
+            imported = list_imported(node)
+            inner_owner = NOBODY if owner.name in bound | imported else owner
             is_written = id(node) in self.facts.methods
             if isinstance(node, Function) and node.args.args and (is_written or (is_target and not local)):
                 inner_owner = Owner(node.args.args[0].arg, is_written) if self._has_owner(node) else NOBODY
-            inner = local | bound
+            inner = (local | bound) - imported
         elif isinstance(node, ast.ClassDef):
             outside = list_outside(node)
-            inner = local - list_stored(node)  # Python looks for them in the module, not in the functions around
+            inner = (
+                local - list_stored(node) - list_imported(node)
+            )  # Python looks for them in the module, not in the functions around
         for child in outside:
             self.visit(child, local, owner)
         for child in ast.iter_child_nodes(node):
@@ -201,6 +207,10 @@ class _Screen:
                 is_sparse = isinstance(value, ast.Attribute) and value.attr in SPARSE
                 if is_sparse or (root is not None and root.id not in local):
                     yield f"{get_text(value)}[...] = ..."
+            case ast.MatchClass(patterns=[_, *_], cls=ast.expr() as kind) if not (
+                isinstance(kind, ast.Name) and kind.id in _ATOMS and self._is_builtin(kind.id, local)
+            ):
+                yield f"{get_text(kind)}(...) in a pattern"  # the class names the attributes that are read
             case ast.MatchClass(kwd_attrs=names):
                 yield from (f".{name}" for name in names if not self.facts.is_ordinary_attribute(name))
             case ast.AST() if type(node).__name__ in _UNREAD:
@@ -248,8 +258,6 @@ class _Screen:
                     self._place([function])
                 if meaning == "inspect.signature" and len(node.args) == 1 and not keywords:
                     self._place([function])
-                if meaning in _NOT_CALLED:
-                    yield f"{meaning}(...)"
         # `type(self)(...)` makes an object of the own class; of another value it could be `type` itself
         match function:
             case ast.Call(args=[ast.Name(id=argument)]) | ast.Attribute(value=ast.Name(id=argument)):
@@ -276,7 +284,7 @@ class _Screen:
                 yield f"{meaning} as a value"
                 continue
             self._note_class(node, meaning)
-            if not self.facts.is_ordinary_name(meaning) or (meaning in MAKERS and id(node) not in self.placed):
+            if not self.facts.is_ordinary_name(meaning) or (meaning in _PLACED and id(node) not in self.placed):
                 yield meaning
 
     def _note_class(self, node: ast.expr, meaning: str) -> None:
@@ -315,7 +323,7 @@ class _Screen:
         for meaning in self.aliases.get(inner.id, ()):
             chain = ".".join([meaning, *parts])
             self._note_class(node, chain)
-            is_maker = chain in MAKERS and id(node) not in self.placed
+            is_maker = chain in _PLACED and id(node) not in self.placed
             if self.facts.is_module(chain) or not self.facts.is_ordinary_name(chain) or is_maker:
                 yield chain
 
@@ -332,9 +340,10 @@ class _Screen:
             match decorator:
                 case ast.Name(id="property") if self._is_builtin("property", local):
                     self.skipped.add(id(decorator))
-                case ast.Call(func=function, args=[_], keywords=[]) if self.facts.find_meanings(function, local) == {
-                    WRAPS
-                }:
+                case ast.Call(func=function, args=[_], keywords=[]) if (
+                    # another decorator below it could return anything, which would get another name
+                    len(node.decorator_list) == 1 and self.facts.find_meanings(function, local) == {WRAPS}
+                ):
                     self.skipped.update(id(one) for one in ast.walk(function))
 
     def _skip_types(self, nodes: list[ast.expr], local: frozenset[str]) -> None:

@@ -19,9 +19,16 @@ def is_plain(node: ast.ClassDef, bases: list[set[str]]) -> bool:
     """`bases`: what each base may stand for."""
     if node.keywords or not all(meanings <= _BASES for meanings in bases):
         return False
-    if {"enum.Enum"} in bases and not any(isinstance(one, ast.Assign) for one in node.body):
+    members = [_get_target(one) for one in node.body if isinstance(one, ast.Assign)]
+    if {"enum.Enum"} in bases and all(name.startswith("_") for name in members):
         return False  # an enumeration without members makes classes when it is called
     return all(_is_plain_statement(statement) for statement in node.body)
+
+
+def _get_target(statement: ast.Assign) -> str:
+    """The name that is assigned; `_` for anything else."""
+    target = statement.targets[0]
+    return target.id if isinstance(target, ast.Name) else "_"
 
 
 def _is_plain_statement(statement: ast.stmt) -> bool:

@@ -29,7 +29,7 @@ def list_bound(scope: Scope) -> set[str]:
     free = {
         name for node in list_own_nodes(scope) if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names
     }
-    return (_list_arguments(scope) | list_stored(scope)) - free - _list_imported(scope)
+    return (_list_arguments(scope) | list_stored(scope)) - free - list_imported(scope)
 
 
 def _list_arguments(scope: Scope) -> set[str]:
@@ -40,14 +40,14 @@ def _list_arguments(scope: Scope) -> set[str]:
     return {argument.arg for argument in listed if argument is not None}
 
 
-def _list_imported(scope: Block) -> set[str]:
+def list_imported(scope: Block) -> set[str]:
     nodes = [node for node in list_own_nodes(scope) if isinstance(node, ast.Import | ast.ImportFrom)]
     return {alias.asname or alias.name.partition(".")[0] for node in nodes for alias in node.names}
 
 
 def list_ambiguous(scope: Block) -> set[str]:
     """Names that a scope imports and also binds in another way, other than to a constant: `x = None`."""
-    imported = _list_imported(scope)
+    imported = list_imported(scope)
     if not imported:
         return set()
     absent = {

@@ -11,7 +11,10 @@ _LOAD, _JUMP_EQUAL, _JUMP_GREATER_EQUAL, _JUMP_ANY_BIT, _RETURN = 0x20, 0x15, 0x
 _ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
 _DENY, _UNKNOWN, _PRETEND = _ERROR | 1, _ERROR | 38, _ERROR | 0  # EPERM, ENOSYS, success
 _NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16
+_SECOND_ARGUMENT = 24
 _LOCAL_SOCKET = 1
+_OPEN_FILE_LOCKS = 36
+"""The first of the three commands of fcntl for locks that outlive a process."""
 _X32_BIT = 0x40000000
 _NEW_NAMESPACES = 0x7E020000
 
@@ -27,9 +30,14 @@ _NUMBERS = {
     "process_vm_writev": (311, 271), "finit_module": (313, 273), "kexec_file_load": (320, 294), "bpf": (321, 280),
     "userfaultfd": (323, 282), "io_uring_setup": (425, 425), "io_uring_enter": (426, 426),
     "io_uring_register": (427, 427), "open_tree": (428, 428), "move_mount": (429, 429), "fsopen": (430, 430),
-    "fsmount": (432, 432), "pidfd_getfd": (438, 438), "mount_setattr": (442, 442),
+    "fsmount": (432, 432), "pidfd_getfd": (438, 438), "mount_setattr": (442, 442), "mincore": (27, 232),
+    "preadv2": (327, 286),
 }  # fmt: skip
 """System calls with their numbers on x86_64 and aarch64."""
+_FCNTL = (72, 25)
+_PRETENDED = {"fadvise64": (221, 223), "flock": (73, 32)}
+"""With the cache of pages, with locks, and with what tells of them (`mincore`, `preadv2`), the process of a candidate
+could send what it saw of the tests to the one that answers a replay."""
 _X86_64_ATTRIBUTES = (90, 91, 92, 93, 94, 132, 188, 189, 190, 197, 198, 199, 235, 260, 261, 268, 280, 452)
 _AARCH64_ATTRIBUTES = (5, 6, 7, 14, 15, 16, 52, 53, 54, 55, 88, 452)
 """chmod, chown, utime, setxattr, removexattr and related calls."""
@@ -55,18 +63,27 @@ def build_filter(*, mounted: bool) -> bytes:
     for name, numbers in _NUMBERS.items():
         number = numbers[column]
         if name == "socket" and mounted:  # a local socket cannot reach the host
-            program += _decide_by_argument(number, _step(_JUMP_EQUAL, _LOCAL_SOCKET, 0, 1), _ALLOW, _DENY)
+            program += _decide_by_argument(number, [_step(_JUMP_EQUAL, _LOCAL_SOCKET, 0, 1)], _ALLOW, _DENY)
         elif name == "clone":
-            program += _decide_by_argument(number, _step(_JUMP_ANY_BIT, _NEW_NAMESPACES, 0, 1), _DENY, _ALLOW)
+            program += _decide_by_argument(number, [_step(_JUMP_ANY_BIT, _NEW_NAMESPACES, 0, 1)], _DENY, _ALLOW)
         else:  # a filter cannot see the flags of clone3; if it seems missing, libraries use clone
             program += [_step(_JUMP_EQUAL, number, 0, 1), _step(_RETURN, _UNKNOWN if name == "clone3" else _DENY)]
-    for number in () if mounted else attributes:
+    program += _decide_by_argument(
+        _FCNTL[column],
+        [_step(_JUMP_GREATER_EQUAL, _OPEN_FILE_LOCKS, 0, 2), _step(_JUMP_GREATER_EQUAL, _OPEN_FILE_LOCKS + 3, 1, 0)],
+        _DENY,
+        _ALLOW,
+        argument=_SECOND_ARGUMENT,
+    )
+    for number in [*(numbers[column] for numbers in _PRETENDED.values()), *(() if mounted else attributes)]:
         program += [_step(_JUMP_EQUAL, number, 0, 1), _step(_RETURN, _PRETEND)]
     return b"".join([*program, _step(_RETURN, _ALLOW)])
 
 
-def _decide_by_argument(number: int, test: bytes, if_true: int, if_false: int) -> list[bytes]:
-    decided = [_step(_LOAD, _FIRST_ARGUMENT), test, _step(_RETURN, if_true), _step(_RETURN, if_false)]
+def _decide_by_argument(
+    number: int, test: list[bytes], if_true: int, if_false: int, argument: int = _FIRST_ARGUMENT
+) -> list[bytes]:
+    decided = [_step(_LOAD, argument), *test, _step(_RETURN, if_true), _step(_RETURN, if_false)]
     return [_step(_JUMP_EQUAL, number, 0, len(decided)), *decided]
 
 
