@@ -106,7 +106,7 @@ def test_results_of_another_release_are_set_aside(tmp_path):
     pipeline = Pipeline(None, WorkFolder(tmp_path), ProjectSpec("p", version="2.0"), lambda text: None)
     for attempt in ("first", "second"):
         pipeline.work.write("collected", [{"id": attempt}], "p")
-        pipeline._set_aside_other_release()
+        pipeline.set_aside_other_release()
         assert not pipeline.work.has("collected", "p")
     kept = [(path.parent.name, path.read_text()) for path in sorted((tmp_path / "earlier").glob("*/collected.jsonl"))]
     assert [name for name, _ in kept] == ["p-1.0", "p-1.0-2"]
@@ -117,5 +117,5 @@ def test_same_release_resumes(tmp_path):
     write_record(make_project(name="p", archive="p-1.0.tar.gz", sha256="0" * 64), tmp_path / "benchmark")
     pipeline = Pipeline(None, WorkFolder(tmp_path), ProjectSpec("p", version="1.0"), lambda text: None)
     pipeline.work.write("collected", [{"id": "t.py::a"}], "p")
-    pipeline._set_aside_other_release()
+    pipeline.set_aside_other_release()
     assert pipeline.work.has("collected", "p")

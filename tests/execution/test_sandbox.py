@@ -11,7 +11,7 @@ import pytest
 from dlbench.errors import DLBenchError
 from dlbench.execution import choose_sandbox, find_sandboxes
 from dlbench.execution.inside.child import empty_folders
-from dlbench.execution.launch import _list_test_files
+from dlbench.execution.launch import list_test_files
 from dlbench.execution.sandbox.base import SANDBOXES
 
 
@@ -142,4 +142,4 @@ def test_tests_are_hidden_and_modules_that_are_only_named_like_them_are_not(tmp_
         (tmp_path / name).write_text(text)
     (tmp_path / "pkg/test_gone.py").symlink_to("nowhere")
     hidden = {"pkg/test_cases.py", "pkg/core_test.py", "pkg/conftest.py", "tests/test_data.py", "pkg/test_gone.py"}
-    assert set(_list_test_files(tmp_path)) == hidden
+    assert set(list_test_files(tmp_path)) == hidden

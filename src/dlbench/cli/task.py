@@ -10,7 +10,6 @@ from dlbench import dataset
 from dlbench.cli.app import CORES, BenchmarkOption, JsonOption, SandboxOption, WorkerOptions, add_group, command
 from dlbench.cli.engine import make_engine, prepare_named
 from dlbench.cli.output import counted, log, print_json
-from dlbench.dataset.rebuild import read_rebuilds
 from dlbench.errors import DLBenchError
 from dlbench.registry import find_known
 from dlbench.runs.verdict import Outcome, Status
@@ -29,6 +28,8 @@ RESULTS = "rebuilds.jsonl"
 @command("list", task)
 def list_tasks(benchmark: BenchmarkOption = None, json: JsonOption = False) -> None:
     """List the rebuild tasks: lines and definitions to write, modules, tests."""
+    from dlbench.dataset.rebuild import read_rebuilds
+
     records = read_rebuilds(benchmark or dataset.default_root())
     if json:
         print_json([one.model_dump(mode="json") for one in records.values()])
@@ -146,6 +147,7 @@ def validate(
 
 
 def _open_tasks(names: list[str], benchmark: Path | None) -> "list[RebuildTask]":
+    from dlbench.dataset.rebuild import read_rebuilds
     from dlbench.execution.rebuild import RebuildTask
 
     loaded = dataset.load(benchmark)

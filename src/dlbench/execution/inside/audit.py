@@ -107,7 +107,8 @@ def _make_hook(
     is_access: IsCandidateAccess, tampered: Tampered, hidden: list[str]
 ) -> Callable[[str, tuple[Any, ...]], None]:
     getframe = sys._getframe
-    here = os.path.dirname(getframe(0).f_code.co_filename)  # the harness itself reads frames
+    # the harness itself reads frames; no function of a module is called here, since a candidate may replace it
+    here = getframe(0).f_code.co_filename.rpartition("/")[0]
     is_checking = False
     files = set(hidden)
     names = {path.rpartition("/")[2] for path in hidden}
@@ -117,7 +118,7 @@ def _make_hook(
         is_checking = True  # the check reads frames, which is itself an event
         try:
             start = getframe(2)
-            return os.path.dirname(start.f_code.co_filename) != here and is_access(start, name, strictly)
+            return start.f_code.co_filename.rpartition("/")[0] != here and is_access(start, name, strictly)
         finally:
             is_checking = False
 
