@@ -101,6 +101,8 @@ BODIES = [
     _hostile("new namespace", "privileges inside a namespace", _in_subprocess("ctypes.CDLL(None).unshare(0x10000000)"), "fail"),
     _hostile("new user and network by clone", "a filter that knows unshare only", _in_subprocess("ctypes.CDLL(None).syscall(56 if __import__('platform').machine() == 'x86_64' else 220, 0x50000011, 0, 0, 0, 0)"), "fail"),
     _hostile("memory in a file without a name", "memory that is no process's", "import os\nfor n in range(10):\n    f = os.memfd_create('x')\n    for _ in range(30): os.write(f, bytes(1 << 20))", "fail", "out_of_memory"),
+    _hostile("lock an open file", "a message to another process: the lock outlives this one", "import fcntl, os, struct\nfcntl.fcntl(os.open('/dev/null', os.O_RDWR), 37, struct.pack('hhqqi4x', 1, 0, 0, 1, 0))", "fail"),
+    _hostile("ask for cached pages", "a message of the page cache", "import os\nos.preadv(os.open(os.__file__, os.O_RDONLY), [bytearray(1)], 0, os.RWF_NOWAIT)", "fail"),
     _hostile("close the tests to others", "files shared with the next candidate", "import os\nos.chmod('tests/test_core.py', 0)\nif os.stat('tests/test_core.py').st_mode & 0o777: raise PermissionError", "fail"),
     _hostile("become root", "dropped, but not for good", "import os\nos.setuid(0)\nif os.getuid(): raise PermissionError", "fail"),
 ]  # fmt: skip

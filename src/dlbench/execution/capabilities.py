@@ -239,8 +239,10 @@ class _Screen:
                     yield f".{attr}(...) of a computed name"
             case ast.Call(func=ast.Attribute(attr="eval"), args=[], keywords=[]):
                 self.placed.add(id(function))  # of a model of torch
-            case ast.Call(func=ast.Attribute(attr="__init__", value=ast.Call(func=ast.Name(id="super"), args=[]))):
-                self.placed.add(id(function))
+            case ast.Call(func=ast.Attribute(attr="__init__", value=ast.Call(func=ast.Name(id="super"), args=named))):
+                match named:
+                    case [] | [ast.Name(), ast.Name(id=owner.name)]:
+                        self.placed.add(id(function))
             case ast.Call(func=ast.Attribute(attr="__init__"), args=[ast.Name(id=first), *_]) if first == owner.name:
                 self.placed.add(id(function))
         if isinstance(function, ast.Name | ast.Attribute) and (root := get_root(function)) is not None:
