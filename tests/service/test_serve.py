@@ -76,7 +76,7 @@ def test_64_clients_at_once_get_their_own_verdicts(service):
 @pytest.mark.slow
 def test_fail_fast_and_graded_choose_the_rewards(serve):
     no_code = {"instance": ID, "answer": "I do not know."}
-    assert set(serve("--fail-fast").post({"instance": ID, "code": WRONG}).json()["rewards"]) == {"pass"}
+    assert set(serve("--fail-fast").post({"instance": ID, "code": WRONG}).json()["rewards"]) == {"pass", "plus"}
     graded = serve("--graded")
     found = graded.post({"instance": ID, "code": PARTLY}).json()["rewards"]
     assert 0 < found["graded"] != found["fraction"]

@@ -301,9 +301,9 @@ def _get_state() -> dict[str, Any]:
     state: dict[str, Any] = {"python": random.getstate()}
     if numpy is not None and hasattr(numpy, "random"):
         name, key, *rest = numpy.random.get_state()
-        state["numpy"] = (name, key.tobytes(), *rest)
+        state["numpy"] = (name, key.tolist(), *rest)  # the digests of recorded calls cover this form
     if torch is not None and hasattr(torch, "get_rng_state"):
-        state["torch"] = torch.get_rng_state().numpy().tobytes()
+        state["torch"] = torch.get_rng_state().tolist()
         state["grad"], state["dtype"] = torch.is_grad_enabled(), torch.get_default_dtype()
     return state
 
@@ -311,12 +311,10 @@ def _get_state() -> dict[str, Any]:
 def _set_state(state: dict[str, Any]) -> None:
     random.setstate(state["python"])
     if "numpy" in state and "numpy" in sys.modules:
-        numpy = sys.modules["numpy"]
-        name, key, *rest = state["numpy"]
-        numpy.random.set_state((name, numpy.frombuffer(key, "uint32"), *rest))
+        sys.modules["numpy"].random.set_state(state["numpy"])
     if "torch" in state and "torch" in sys.modules:
         torch = sys.modules["torch"]
-        torch.set_rng_state(torch.frombuffer(bytearray(state["torch"]), dtype=torch.uint8))
+        torch.set_rng_state(torch.tensor(state["torch"], dtype=torch.uint8))
         torch.set_grad_enabled(state["grad"])
         torch.set_default_dtype(state["dtype"])
 
