@@ -80,7 +80,7 @@ def test_fail_fast_and_graded_choose_the_rewards(serve):
     graded = serve("--graded")
     found = graded.post({"instance": ID, "code": PARTLY}).json()["rewards"]
     assert 0 < found["graded"] != found["fraction"]
-    assert graded.post(no_code).json()["rewards"] == {"pass": 0, "fraction": 0, "graded": 0}
+    assert graded.post(no_code).json()["rewards"] == {"pass": 0, "plus": 0, "fraction": 0, "graded": 0}
 
 
 def test_instances_prompts_documentation_and_metrics(service):
