@@ -1,6 +1,7 @@
 """The commands `task …`: list, check out, submit and validate rebuild tasks."""
 
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,14 +16,25 @@ from dlbench.registry import find_known
 from dlbench.runs.verdict import Outcome, Status
 
 if TYPE_CHECKING:
+    from dlbench.execution import Engine
     from dlbench.execution.rebuild import RebuildTask, RebuildVerdict
 
 task = add_group("task", "Rebuild packages of a release from their skeletons, in a folder: docs/rebuild.md.")
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Task id: `dlbench task list` shows them.")]
-ProcessesOption = Annotated[int, typer.Option("--workers", min=1, help="Processes that share the tests.")]
-TimeoutOption = Annotated[float, typer.Option(min=0.1, help="Time limit of a test, in seconds.")]
-MemoryOption = Annotated[int, typer.Option(min=64, help="Memory limit of a process, in MiB.")]
 RESULTS = "rebuilds.jsonl"
+
+
+@dataclass(frozen=True)
+class ProcessOptions:
+    """The processes that run the tests."""
+
+    workers: Annotated[int, typer.Option(min=1, help="Processes that share the tests.")] = CORES
+    timeout: Annotated[float, typer.Option(min=0.1, help="Time limit of a test, in seconds.")] = 60.0
+    memory: Annotated[int, typer.Option(min=64, help="Memory limit of a process, in MiB.")] = 4096
+    sandbox: SandboxOption = "auto"
+
+    def make_engine(self) -> "Engine":
+        return make_engine(WorkerOptions(self.workers, sandbox=self.sandbox), self.timeout, self.memory)
 
 
 @command("list", task)
@@ -65,28 +77,24 @@ def checkout(
 def submit(
     name: IdArgument,
     folder: Annotated[Path, typer.Argument(help="The folder of the answer.")],
+    options: ProcessOptions,
     benchmark: BenchmarkOption = None,
     out: Annotated[Path | None, typer.Option(help=f"Also add the verdict to {RESULTS} in this folder.")] = None,
-    workers: ProcessesOption = CORES,
-    timeout: TimeoutOption = 60.0,
-    memory: MemoryOption = 4096,
-    sandbox: SandboxOption = "auto",
     json: JsonOption = False,
 ) -> None:
     """Judge an answer: the share of hidden tests that pass, and whether all do."""
     from dlbench.execution.rebuild import judge_rebuild
     from dlbench.execution.rebuild_folder import read_answer
-    from dlbench.jsonl import dump
+    from dlbench.jsonl import Journal
 
     chosen = _open_tasks([name], benchmark)[0]
     files, links = read_answer(chosen, folder)
-    engine = make_engine(WorkerOptions(workers=workers, sandbox=sandbox), timeout, memory)
+    engine = options.make_engine()
     log(f"judging {len(files)} changed files with {len(chosen.record.tests)} tests")
-    verdict = judge_rebuild(engine, chosen, files, links=links, workers=workers)
+    verdict = judge_rebuild(engine, chosen, files, links=links, workers=options.workers)
     if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
-        with (out / RESULTS).open("a", encoding="utf-8") as file:
-            file.write(f"{dump(verdict.as_record())}\n")
+        with Journal(out / RESULTS) as journal:
+            journal.append(verdict.as_record())
     if json:
         print_json(verdict.as_record() | {"share": verdict.share})
     else:
@@ -113,14 +121,11 @@ def _describe(verdict: "RebuildVerdict") -> list[str]:
 
 @command("validate", task)
 def validate(
+    options: ProcessOptions,
     names: Annotated[list[str] | None, typer.Argument(metavar="[ID]…", help="Tasks (default: all).")] = None,
     benchmark: BenchmarkOption = None,
     repeat: Annotated[int, typer.Option(min=1, help="Runs of the tests on the release.")] = 1,
     shuffle: Annotated[bool, typer.Option("--shuffle", help="Each further run in another order.")] = False,
-    workers: ProcessesOption = CORES,
-    timeout: TimeoutOption = 60.0,
-    memory: MemoryOption = 4096,
-    sandbox: SandboxOption = "auto",
     json: JsonOption = False,
 ) -> None:
     """Check that the release passes every test of a task, and its skeleton no hidden one."""
@@ -128,11 +133,11 @@ def validate(
     from dlbench.execution.rebuild_folder import find_copies
 
     chosen = _open_tasks(names or [], benchmark)
-    engine = make_engine(WorkerOptions(workers=workers, sandbox=sandbox), timeout, memory)
+    engine = options.make_engine()
     problems: dict[str, list[str]] = {}
     with counted("tasks", len(chosen)) as progress:
         for one in chosen:
-            found = list(validate_rebuild(engine, one, repeat=repeat, shuffle=shuffle, workers=workers))
+            found = list(validate_rebuild(engine, one, repeat=repeat, shuffle=shuffle, workers=options.workers))
             problems[one.record.id] = [*found, *find_copies(one)]
             progress(one.record.id)
     if json:

@@ -23,8 +23,7 @@ from dlbench.dataset.rebuild import LEAST_TESTS, Rebuild
 from dlbench.dataset.skeleton import Module, Skeleton, hash_skeleton, reduce_tree
 from dlbench.dataset.validation import module_of
 from dlbench.errors import DLBenchError
-from dlbench.execution.file_sets import is_test_code as may_judge
-from dlbench.execution.file_sets import open_tree
+from dlbench.execution.file_sets import looks_like_test, open_tree
 from dlbench.execution.isolated_run import RunOptions, run_tests
 from dlbench.execution.rebuild import RebuildTask
 from dlbench.execution.rebuild_folder import find_copies
@@ -122,7 +121,7 @@ class RebuildConstruction:
         tree = self.prepared.tree
         ran = {path for path, *_ in self.pipeline.read_trace().functions}
         modules = find_layout(tree, self.name).modules
-        asked = [path for path in modules if path in ran and not is_test_code(path) and not may_judge(path)]
+        asked = [path for path in modules if path in ran and not is_test_code(path) and not looks_like_test(path)]
         return Skeleton(tree, asked)
 
     @cached_property

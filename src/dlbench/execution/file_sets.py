@@ -81,14 +81,14 @@ def _find_objection(
         return ""
     if not any(path.startswith(f"{package}/") for package in packages):
         return "outside the import packages of the project"
-    if is_test_code(path) or _is_link(prepared.tree, path):
+    if looks_like_test(path) or _is_link(prepared.tree, path):
         return "a test, or a link of the release"
     if content is None and parts[-1] == "__init__.py":
         return "a package of the release stays a package"
     return ""
 
 
-def is_test_code(path: str) -> bool:
+def looks_like_test(path: str) -> bool:
     return any(_TEST.fullmatch(part.partition(".")[0]) for part in PurePosixPath(path).parts)
 
 

@@ -16,7 +16,7 @@ from dlbench.dataset.rebuild import Rebuild
 from dlbench.dataset.skeleton import hash_skeleton, reduce_tree
 from dlbench.execution.engine import Engine
 from dlbench.execution.file_screen import screen_files
-from dlbench.execution.file_sets import FileSet, choose_counted, find_packages, is_test_code, open_tree
+from dlbench.execution.file_sets import FileSet, choose_counted, find_packages, looks_like_test, open_tree
 from dlbench.execution.isolated_run import RunOptions, TestRun, run_tests
 from dlbench.execution.reference_profile import profile_folder
 from dlbench.jsonl import write_whole
@@ -223,7 +223,7 @@ def validate_rebuild(
     if missing := [path for path in record.files if not (task.prepared.tree / path).is_file()]:
         yield f"the release has no {missing[0]}"
         return
-    if asked := [path for path in record.files if is_test_code(path)]:
+    if asked := [path for path in record.files if looks_like_test(path)]:
         yield f"{asked[0]} is code of the tests: an answer could judge itself"
     if hash_skeleton(reduce_tree(task.prepared.tree, record.files, record.kept)) != record.sha256:
         yield "the skeleton is not the one that was recorded"

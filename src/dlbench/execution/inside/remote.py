@@ -32,6 +32,8 @@ CALL = "__dlbench_call__"
 _SIZES = struct.Struct("=QQ")
 _MOST_BYTES = 1 << 30
 _KEPT_OUTPUTS = 512
+_ENDS_ITERATION = (StopIteration, StopAsyncIteration)
+"""A loop of a test that meets one ends before its assertions."""
 
 
 class Peer:
@@ -68,6 +70,8 @@ class Peer:
                 raise
         if kind == "result":
             return answer
+        if self.give_up is not None and isinstance(answer, _ENDS_ITERATION):
+            self.give_up("it ends the iteration of its caller")
         raise answer if isinstance(answer, Exception) else Unreplayable("an exception of another form")
 
     def serve(self, kind: str, value: Any) -> None:  # noqa: ANN401
@@ -195,8 +199,8 @@ def install_placeholder_call(descriptor: int, job: Job, send: Send) -> None:
             if not _is_answer(answer):
                 give_up("an answer of another form")
             kind, value, drawn, issued = answer
-            if kind == "raised" and isinstance(value, StopIteration | StopAsyncIteration) and not is_iterator:
-                give_up("it ends the iteration of its caller")  # a loop of a test would end before its assertions
+            if kind == "raised" and isinstance(value, _ENDS_ITERATION) and not is_iterator:
+                give_up("it ends the iteration of its caller")
             if drawn:  # not the candidate's state, which could make the tests' random inputs trivial
                 _draw()
                 sent = _get_state()
