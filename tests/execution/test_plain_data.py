@@ -3,6 +3,7 @@
 import collections
 import functools
 import json
+import socket
 import unittest
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ from sklearn.utils import Bunch
 
 from dlbench.execution.inside.plain_data import Codec
 from dlbench.execution.inside.plain_values import Unreplayable
+from dlbench.execution.inside.remote import Peer
 
 
 @dataclass
@@ -338,3 +340,19 @@ def test_answer_without_requests_leaves_functions_that_can_be_called_later(conne
     assert not tests.marks
     tests.read(*candidate.write(lambda: None)[:2], [], is_last=True)
     assert tests.marks
+
+
+def test_an_end_of_iteration_is_not_raised_in_the_tests(sides):
+    """A loop of a test would end before its assertions."""
+
+    class GivenUp(Exception):
+        pass
+
+    def give_up(why: str) -> None:
+        raise GivenUp(why)
+
+    ours, theirs = socket.socketpair()
+    asking, answering = Peer(ours.fileno(), sides[0], give_up), Peer(theirs.fileno(), sides[1])
+    answering.send("raised", StopIteration(1))
+    with ours, theirs, pytest.raises(GivenUp, match="ends the iteration"):
+        asking.request("call", ((), {}, None))
