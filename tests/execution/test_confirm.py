@@ -9,6 +9,8 @@ from dlbench.dataset import load
 from dlbench.execution.confirm import _replay_once
 from dlbench.execution.engine import Engine
 from dlbench.execution.judge import Warm, judge
+from dlbench.execution.limits import DEFAULT
+from dlbench.execution.supervise import Observation
 from dlbench.runs.verdict import Confirm, Outcome, Status
 from dlbench.workspace import prepare
 from tests.conftest import write_toy
@@ -63,10 +65,27 @@ def test_ordinary_code_is_not_replayed(judge_code):
     assert "confirmed" not in verdict.extra
 
 
-def test_unusual_code_that_is_right_is_confirmed(judge_code):
-    verdict = judge_code(RIGHT.format(first="import sys; sys.modules"))
-    assert verdict.passed
-    assert verdict.extra["confirmed"]
+def test_unusual_code_that_is_confirmed_never_runs_beside_the_tests(judge_code):
+    """There it would end the process."""
+    verdict = judge_code(RIGHT.format(first="import os, sys; 'test_core' in sys.modules and os._exit(3)"))
+    assert verdict.passed, verdict
+    assert verdict.extra == {"confirmed": True}
+
+
+def test_confirmed_verdict_has_what_others_have(judge_code, engine):
+    verdict = judge_code(RIGHT.format(first="pass"), replace(engine, confirm=Confirm.ALL))
+    assert verdict.extra == {"confirmed": True}
+    assert set(verdict.tests.values()) == {Outcome.PASSED}
+    assert verdict.durations.keys() == verdict.tests.keys()
+    assert 0 < verdict.test_seconds < verdict.seconds
+    assert verdict.memory_mb > 10
+
+
+def test_unusual_code_that_is_wrong_keeps_its_status(judge_code):
+    verdict = judge_code(RIGHT.format(first="import sys; sys.modules").replace("in values]", "in values[:-1]]"))
+    assert verdict.status is Status.FAIL
+    assert {Outcome.PASSED, Outcome.FAILED} == set(verdict.tests.values())
+    assert verdict.extra["errors"]
 
 
 def test_classes_that_stay_inside_need_no_replay(judge_code):
@@ -87,12 +106,6 @@ def test_unconfirmed_pass_says_why(judge_code):
     assert "sys" in verdict.message
     assert "do not pass on replayed results" in verdict.message
     assert set(verdict.tests.values()) == {Outcome.NOT_RUN}
-
-
-def test_every_pass_is_replayed_on_request(judge_code, engine):
-    verdict = judge_code(RIGHT.format(first="pass"), replace(engine, confirm=Confirm.ALL))
-    assert verdict.passed
-    assert verdict.extra["confirmed"]
 
 
 def test_pass_that_cannot_be_replayed_does_not_count_if_the_reference_can(judge_code, engine):
@@ -140,8 +153,9 @@ def test_reference_is_replayed_in_servers_that_have_imported_the_project(qualnam
     target = engine.target(toy_prepared, instance)
     warm = Warm(engine, toy_prepared)
     try:
-        start = partial(warm._start_in_place, instance)
-        assert _replay_once(engine, instance, target.read(target.target.text), engine.limits, start) is None
+        start = partial(warm._start_in_place, instance, DEFAULT)
+        found = _replay_once(engine, instance, target.read(target.target.text), engine.limits, start)
+        assert isinstance(found, Observation), found
         assert set(warm.answerer.worker.servers) == {f"{instance.id} in place"}
     finally:
         warm.close()
