@@ -1,5 +1,6 @@
 """A pass of unusual code counts only if the tests pass on its data, in a process that the code never enters."""
 
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 
@@ -13,7 +14,7 @@ from dlbench.execution.limits import DEFAULT
 from dlbench.execution.supervise import Observation
 from dlbench.runs.verdict import Confirm, Outcome, Status
 from dlbench.workspace import prepare
-from tests.conftest import write_toy
+from tests.conftest import TESTS, write_toy
 
 RIGHT = """def scale(values, factor=2):
     {first}
@@ -159,3 +160,28 @@ def test_reference_is_replayed_in_servers_that_have_imported_the_project(qualnam
         assert set(warm.answerer.worker.servers) == {f"{instance.id} in place"}
     finally:
         warm.close()
+
+
+READER = """def scale(values, factor=2):
+    if not isinstance(factor, int):
+        with open(factor) as file:
+            factor = int(file.read())
+    if factor == 0:
+        raise ValueError
+    return [value * factor for value in values]
+"""
+
+
+@pytest.mark.parametrize("mode", ["warm", "fresh"])
+@pytest.mark.parametrize("path", ["tmp_path / 'in.txt'", "str(tmp_path / 'in.txt')"])
+def test_files_that_tests_write_are_there_where_a_candidate_is_replayed(mode, path, tmp_path, engine, monkeypatch):
+    writing = f"(tmp_path / 'in.txt').write_text(str(factor))\n    assert scale([1, 2], {path})"
+    tests = TESTS.replace("assert scale([1, 2], factor)", writing).replace("(factor):", "(factor, tmp_path):")
+    monkeypatch.setattr("tests.conftest.TESTS", tests)
+    benchmark = load(write_toy(tmp_path, READER.replace("for value", "+ OFFSET for value")))
+    prepared = prepare(benchmark.projects["toy"], benchmark.root)
+    instance = benchmark.instances["toy/toy.core.scale"]
+    with closing(Warm(engine, prepared)) as warm:
+        verdict = warm.judge(instance, READER) if mode == "warm" else judge(engine, prepared, instance, READER)
+    assert verdict.passed, verdict
+    assert verdict.extra == {"confirmed": True}
