@@ -109,6 +109,15 @@ def test_unconfirmed_pass_says_why(judge_code):
     assert set(verdict.tests.values()) == {Outcome.NOT_RUN}
 
 
+def test_endless_loop_ends_with_the_tests_and_not_with_the_limit_of_loading(judge_code, engine):
+    """It does not notice that nobody waits for its answer, and every stop of a worker costs the next one its imports."""
+    limits = replace(engine.limits, test_seconds=2, load_seconds=100_000)
+    verdict = judge_code(
+        "import sys\ndef scale(values, factor=2):\n    while sys: pass", replace(engine, limits=limits)
+    )
+    assert verdict.status is Status.TIMEOUT, verdict
+
+
 def test_pass_that_cannot_be_replayed_does_not_count_if_the_reference_can(judge_code, engine):
     verdict = judge_code(ESCAPE)
     assert verdict.passed

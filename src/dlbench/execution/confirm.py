@@ -23,7 +23,7 @@ from dlbench.execution.launch import describe_candidate, describe_instance
 from dlbench.execution.limits import DEFAULT, JudgeOptions, Limits
 from dlbench.execution.plus.session import Recorder, Run
 from dlbench.execution.sandbox import open_cell
-from dlbench.execution.supervise import Observation, supervise
+from dlbench.execution.supervise import Interrupted, Observation, stop_event, supervise
 from dlbench.execution.worker import CannotServe
 from dlbench.parsing import parse, unparse
 from dlbench.runs.verdict import Status
@@ -31,6 +31,7 @@ from dlbench.workspace import Prepared
 
 _PATIENCE = 2
 """Calls between processes take longer than the calls themselves."""
+_GRACE_SECONDS = 1.0
 Start = Callable[[Candidate, Limits, Limits], tuple[Run, Run]]
 """Prepares the process of the tests and that of the candidate, each with its limits; each run takes its end of the
 connection. Raises CannotServe if the candidate cannot be replayed in this way."""
@@ -118,6 +119,17 @@ def _replay_once(
     return Doubt(f"its tests do not pass on replayed results ({status}): {message[-500:]}", is_failure=True)
 
 
+class _Ending(threading.Event):
+    """Also set if another event is."""
+
+    def __init__(self, other: threading.Event | None) -> None:
+        super().__init__()
+        self._other = other
+
+    def is_set(self) -> bool:
+        return super().is_set() or (self._other is not None and self._other.is_set())
+
+
 def _run_both(candidate: Candidate, limits: Limits, start: Start, recorder: Recorder | None) -> list[Observation]:
     """What was observed of the tests and, without a recorder, of the candidate."""
     run_tests, answer_calls = start(
@@ -129,13 +141,17 @@ def _run_both(candidate: Candidate, limits: Limits, start: Start, recorder: Reco
     tests, calls = socket.socketpair()
     failures: list[BaseException] = []
     answering: list[Observation] = []
+    ending = _Ending(stop_event.get())
 
     def answer() -> None:
+        stop_event.set(ending)
         try:
             if recorder is None:
                 answering.append(answer_calls(calls))
             else:
                 recorder.relay(calls, answer_calls)
+        except Interrupted:
+            pass  # the thread of the tests raises it, too, unless they have ended
         except BaseException as error:
             failures.append(error)
         finally:
@@ -147,6 +163,8 @@ def _run_both(candidate: Candidate, limits: Limits, start: Start, recorder: Reco
         observation = run_tests(tests)
     finally:
         tests.close()
+        thread.join(_GRACE_SECONDS)  # it ends by itself, unless the candidate goes on
+        ending.set()
         thread.join()
     if failures:
         raise failures[0]
