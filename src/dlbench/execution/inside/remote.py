@@ -253,6 +253,7 @@ def serve_calls(send: Send, job: Job, is_candidate: IsCandidateCode | None = Non
     except Exception as error:
         obstacle = f"{type(error).__name__}: {error}"[:500]
     send("collected", tests=[], errors=[])
+    own = os.getpid()
     while True:
         try:
             kind, value = peer.receive()
@@ -268,7 +269,10 @@ def serve_calls(send: Send, job: Job, is_candidate: IsCandidateCode | None = Non
             arguments, keywords, state = value
             arguments = tuple(map(files.translate, arguments))
             keywords = {name: files.translate(argument) for name, argument in keywords.items()}
-            peer.send("result", _answer(function, arguments, keywords, state))
+            answer = _answer(function, arguments, keywords, state)
+            if os.getpid() != own:  # the candidate forked, and its caller waits in the other process
+                os._exit(1)
+            peer.send("result", answer)
         except EOFError:
             os._exit(0)
         except Exception as error:  # the tests' process must learn of it; a candidate's own exception is caught below
