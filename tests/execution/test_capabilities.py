@@ -258,6 +258,13 @@ def test_attribute_that_the_reference_sets_is_not_licensed_where_a_class_is_a_va
     assert not all(is_licensed(word) for word in found)
 
 
+def test_arrays_of_files_are_licensed_without_pickles_only(project):
+    (word,) = screen(project, "def f(x): return np.load(x, allow_pickle=False)")
+    assert is_licensed(word)
+    for code in ("np.load(x)", "np.load(x, allow_pickle=True)", "np.load(x, 'r', allow_pickle=False)", "np.load"):
+        assert not all(map(is_licensed, screen(project, f"def f(x): return {code}"))), code
+
+
 @pytest.mark.parametrize("word", ["blosc2.NDArray", "import cc3d.statistics", ".columns = ..."])
 def test_reference_licenses_names_of_libraries_and_kept_attributes(word):
     assert is_licensed(word)

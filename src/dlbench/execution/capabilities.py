@@ -43,6 +43,8 @@ _PLACED = MAKERS | {"numpy.ndarray", "numpy.generic", "numpy.void"}
 """Types that are harmless unless they are called: then they take memory and sizes of the caller's choice."""
 _FIELD = re.compile(r"\{[^{}:]*[.\[]")
 """A field of a format string that reads an attribute or an item."""
+_ARRAYS = "numpy arrays of a file"
+"""Without pickles, a candidate may read them where the reference does."""
 _UNREAD = {"TypeAlias", "TypeVar", "ParamSpec", "TypeVarTuple", "TemplateStr", "Interpolation"}
 """Syntax newer than the rules here."""
 
@@ -260,6 +262,12 @@ class _Screen:
                     parts = [part for name in names for part in name.split(".")]
                     yield from (f".{part}" for part in parts if not self.facts.is_ordinary_attribute(part))
                 keywords = {word.arg for word in node.keywords}
+                match node:
+                    case ast.Call(args=[_], keywords=[ast.keyword("allow_pickle", ast.Constant(False)) as word]) if (
+                        meaning == "numpy.load"
+                    ):
+                        self.skipped.update((id(function), id(root), id(word)))
+                        yield _ARRAYS
                 if meaning == "collections.namedtuple" and all(map(is_literal, node.args)) and keywords <= {"defaults"}:
                     self._place([function])
                 if meaning == "inspect.signature" and len(node.args) == 1 and not keywords:
