@@ -36,7 +36,7 @@ def compare(
     from dlbench.scoring import compare as compare_tallies
 
     compared = read_compared_runs(runs, chosen, plus=plus)
-    found = compare_tallies(compared.tallies, chosen.benchmark, only_first=first)
+    found = compare_tallies(compared.tallies, compared.benchmark, only_first=first)
     benchmarks = _compare_benchmarks(other, found) if other else None
     if json:
         facts = {"warnings": compared.warnings, "outside_the_choice": compared.outside}

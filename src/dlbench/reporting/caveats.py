@@ -9,7 +9,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dlbench.dataset import Benchmark, Selection, name_live, select
+from dlbench.dataset import Selection, name_live, select
+from dlbench.dataset.rebuild import TrackBenchmark, has_functions
 from dlbench.jsonl import read_lines
 from dlbench.reporting.formatting import percent
 from dlbench.reporting.run_names import comparability_caveats, find_unjudged
@@ -22,13 +23,13 @@ _MANY = 0.05
 """Fewer answers cut off move pass@1 by at most about five points; a wrong server set-up makes more answers empty."""
 
 
-def collect_caveats(runs: Mapping[str, Run], summaries: Mapping[str, Summary], benchmark: Benchmark) -> list[str]:
+def collect_caveats(runs: Mapping[str, Run], summaries: Mapping[str, Summary], benchmark: TrackBenchmark) -> list[str]:
     found = [caveat for name, summary in summaries.items() for caveat in _harness_error_caveats(name, summary)]
     found += comparability_caveats(runs, benchmark)
     return found + [caveat for name, run in runs.items() for caveat in run_caveats(name, run, benchmark)]
 
 
-def run_caveats(name: str, run: Run, benchmark: Benchmark) -> list[str]:
+def run_caveats(name: str, run: Run, benchmark: TrackBenchmark) -> list[str]:
     """Of one run, independent of the runs beside it."""
     found = [*coverage_caveats(name, run, benchmark), *_cut_caveats(name, run, benchmark), *_empty_caveats(name, run)]
     if missing := find_unjudged(run):
@@ -46,7 +47,7 @@ def _harness_error_caveats(name: str, summary: Summary) -> Iterator[str]:
         )
 
 
-def _cut_caveats(name: str, run: Run, benchmark: Benchmark) -> Iterator[str]:
+def _cut_caveats(name: str, run: Run, benchmark: TrackBenchmark) -> Iterator[str]:
     known = [record for record in run.verdicts if record["instance"] in benchmark.instances]
     cut = sum(record.get("truncated") is True for record in known)
     if cut > _MANY * len(known):
@@ -90,8 +91,10 @@ def _find_cause(record: dict[str, Any]) -> str | None:
     return "thought" if is_thought else None
 
 
-def find_nearest_split(judged: set[str], benchmark: Benchmark) -> tuple[str, set[str]]:
+def find_nearest_split(judged: set[str], benchmark: TrackBenchmark) -> tuple[str, set[str]]:
     """The split that differs least from these instances, and its instances."""
+    if not has_functions(benchmark):
+        return "full", set(benchmark.instances)
     days = [benchmark.instances[one].introduced for one in judged if one in benchmark.instances]
     names = dict.fromkeys(["full", *benchmark.splits, *([name_live(min(days))] if days else [])])
     members = {name: {one.id for one in select(benchmark, Selection(split=name))} for name in names}
@@ -99,11 +102,13 @@ def find_nearest_split(judged: set[str], benchmark: Benchmark) -> tuple[str, set
     return name, members[name]
 
 
-def coverage_caveats(name: str, run: Run, benchmark: Benchmark) -> Iterator[str]:
+def coverage_caveats(name: str, run: Run, benchmark: TrackBenchmark) -> Iterator[str]:
     """What a run lacks of its split, or of the nearest one where its configuration does not list its instances."""
     asked, split = run.config.get("instances"), run.config.get("split")
     if isinstance(asked, list):
-        members = {one.id for one in select(benchmark, Selection(split=split))} if split in benchmark.splits else set()
+        members: set[str] = set()
+        if has_functions(benchmark) and split in benchmark.splits:
+            members = {one.id for one in select(benchmark, Selection(split=str(split)))}
         if left := members - set(asked):
             yield f"PART OF A SPLIT: {name} has {len(members) - len(left)} of the {len(members)} instances of {split}."
         return

@@ -37,6 +37,13 @@ def score_cell(score: Score | None) -> str:
     return f"{percent(score.pass_at_1)} ({100 * score.interval.low:.0f} to {100 * score.interval.high:.0f}){mark}"
 
 
+def share_cell(score: Score | None) -> str:
+    """The mean share of tests passed, with its interval by project."""
+    if score is None or not score.instances:
+        return "n/a"
+    return f"{percent(score.passing_rate)} ({span(score.rate_clustered, '.0f')})"
+
+
 def points(difference: float) -> str:
     return "n/a" if math.isnan(difference) else f"{100 * difference:+.1f} points"
 

@@ -2,11 +2,13 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 
-from dlbench.dataset import Benchmark
+from dlbench.dataset.labels import Track
+from dlbench.dataset.rebuild import TrackBenchmark
 from dlbench.errors import DLBenchError
+from dlbench.registry import find_known
 from dlbench.runs import NOTES, Run
 from dlbench.scoring import Spread, Summary, spread, spread_of_samples
 from dlbench.scoring.tally import group_by
@@ -83,6 +85,16 @@ def find_spreads(named: Mapping[str, Run], summaries: Mapping[str, Summary]) -> 
     return found
 
 
+def find_track(runs: Iterable[Run]) -> Track:
+    """The track of all runs; functions where a configuration names none."""
+    tracks = {str(run.config.get("track", Track.FUNCTION)): run for run in runs}
+    if len(tracks) > 1:
+        listed = ", ".join(f"{run.folder.name} on {track}" for track, run in tracks.items())
+        what = f"scores of different tracks are not mixed: {listed}"
+        raise DLBenchError(what, fix="pass the runs of one track at a time")
+    return find_known(next(iter(tracks)), {str(track): track for track in Track}, "track")
+
+
 def check_comparable(runs: Sequence[Run]) -> None:
     """Scores on benchmarks of different comparability measure different things."""
     versions = {str(run.config["benchmark"]): run for run in runs if "benchmark" in run.config}
@@ -92,7 +104,7 @@ def check_comparable(runs: Sequence[Run]) -> None:
         raise DLBenchError(f"the runs are on benchmark versions that cannot be compared: {listed}", fix=fix)
 
 
-def comparability_caveats(named: Mapping[str, Run], benchmark: Benchmark) -> Iterator[str]:
+def comparability_caveats(named: Mapping[str, Run], benchmark: TrackBenchmark) -> Iterator[str]:
     """Why scores side by side measure different things."""
     for name, run in named.items():
         version = str(run.config.get("benchmark", benchmark.version))

@@ -8,7 +8,7 @@ from rich.table import Table
 
 from dlbench.reporting.formatting import number, percent, score_cell
 from dlbench.runs.verdict import Status
-from dlbench.scoring import Spread, Summary
+from dlbench.scoring import Score, Spread, Summary
 
 Tabled = tuple[list[str], list[list[str]]]
 """Headings and rows."""
@@ -18,7 +18,7 @@ Columns = Mapping[str, Callable[[Item], object]]
 
 TEXT_COLUMNS = {"", "axis", "label", "status", "run", "above", "pass@1 of", "measure", "dataset", "text", "here"}
 TEXT_COLUMNS |= {"there", "resampled", "category", "subcategory", "rater", "other rater", "instance"}
-TEXT_COLUMNS |= {"encoder", "way", "reversed pairs"}
+TEXT_COLUMNS |= {"encoder", "way", "reversed pairs", "task", "labels"}
 """Headings of left-aligned columns; all others are numbers."""
 
 
@@ -27,8 +27,10 @@ def tabulate(items: Iterable[Item], columns: Columns[Item]) -> Tabled:
     return [*columns], [[str(cell(item)) for cell in columns.values()] for item in items]
 
 
-def breakdown(summaries: Mapping[str, Summary], axes: Iterable[str]) -> Tabled:
-    """One row per group, one column per run: pass@1 with its interval."""
+def breakdown(
+    summaries: Mapping[str, Summary], axes: Iterable[str], cell: Callable[[Score | None], str] = score_cell
+) -> Tabled:
+    """One row per group, one column per run: pass@1 with its interval, or what `cell` shows."""
     chosen = {"all", *axes}
     found = {name: {(one.axis, one.label): one for one in each.scores} for name, each in summaries.items()}
     keys = dict.fromkeys(key for scores in found.values() for key in scores if key[0] in chosen)
@@ -36,7 +38,7 @@ def breakdown(summaries: Mapping[str, Summary], axes: Iterable[str]) -> Tabled:
     for axis, label in keys:
         cells = [scores.get((axis, label)) for scores in found.values()]
         counted = max(one.instances for one in cells if one)
-        rows.append([axis, label, str(counted), *map(score_cell, cells)])
+        rows.append([axis, label, str(counted), *map(cell, cells)])
     return ["axis", "label", "instances", *summaries], rows
 
 
