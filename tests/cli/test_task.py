@@ -107,6 +107,10 @@ def test_submitted_attempts_make_a_run(toys: Path, folder: Path, tmp_path: Path)
     found = read_run(tmp_path / "run")
     assert (found.name, found.config["track"]) == ("agent", "rebuild")
     assert [(one["sample"], one["status"]) for one in found.verdicts] == [(0, "fail"), (1, "fail")]
+    status, output = invoke("report", tmp_path / "run", "--benchmark", toys)
+    row = next(line for line in output.splitlines() if TASK in line)
+    cells = [cell.strip() for cell in row.split("│")[1:-1]]
+    assert (status, cells) == (0, [TASK, "20", str(len(HIDDEN)), "0.0 %, 0 of 2 pass"])
     status, output = run(toys, *submit, "--name", "other")
     assert (status, "this run was started with model agent, you passed other" in output) == (1, True), output
 
