@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from dlbench.cli import app
 from dlbench.dataset import load
 from dlbench.execution.rebuild_folder import cut_tests
+from dlbench.runs import read_run
 from dlbench.workspace import prepare
 from dlbench.workspace.home import home
 from tests.execution.rebuild_toy import CORE, CORE_TESTS, HIDDEN, RIGHT, TASK, VISIBLE, write_rebuild_toy
@@ -84,8 +85,21 @@ def test_a_right_answer_is_submitted(toys: Path, folder: Path, tmp_path: Path) -
     assert f"visible  {len(VISIBLE)}/{len(VISIBLE)} passed" in output
     assert "ignored  tests/conftest.py" in output
     assert "ignored  toylib/linked.py: a link" in output
-    record = json.loads((tmp_path / "run" / "rebuilds.jsonl").read_text())
-    assert (record["instance"], record["status"], record["kind"]) == (TASK, "pass", "rebuild")
+    (record,) = read_run(tmp_path / "run").verdicts
+    assert (record["instance"], record["sample"], record["status"]) == (TASK, 0, "pass")
+    assert (list(record["tests"]), list(record["visible"])) == (list(HIDDEN), list(VISIBLE))
+
+
+def test_submitted_attempts_make_a_run(toys: Path, folder: Path, tmp_path: Path) -> None:
+    """An attempt that is submitted again replaces the first; another one counts beside it."""
+    submit = ("submit", TASK, folder, "--out", tmp_path / "run", "--name", "agent", "--workers", 1)
+    for sample in (0, 0, 1):
+        assert run(toys, *submit, "--sample", sample)[0] == 0
+    found = read_run(tmp_path / "run")
+    assert (found.name, found.config["track"]) == ("agent", "rebuild")
+    assert [(one["sample"], one["status"]) for one in found.verdicts] == [(0, "fail"), (1, "fail")]
+    status, output = run(toys, *submit, "--name", "other")
+    assert (status, "this run was started with model agent, you passed other" in output) == (1, True), output
 
 
 def test_an_untouched_folder_fails(toys: Path, folder: Path) -> None:

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dlbench import dataset
+from dlbench import __version__, dataset
 from dlbench.cli.app import CORES, BenchmarkOption, JsonOption, SandboxOption, WorkerOptions, add_group, command
 from dlbench.cli.engine import make_engine, prepare_named
 from dlbench.cli.output import counted, log, print_json
 from dlbench.errors import DLBenchError
 from dlbench.registry import find_known
-from dlbench.runs.verdict import Outcome, Status
+from dlbench.runs import open_run
+from dlbench.runs.verdict import VERDICTS, Outcome, Status, Verdict
 
 if TYPE_CHECKING:
     from dlbench.execution import Engine
-    from dlbench.execution.rebuild import RebuildTask, RebuildVerdict
+    from dlbench.execution.rebuild import RebuildTask
 
 task = add_group("task", "Rebuild packages of a release from their skeletons, in a folder: docs/rebuild.md.")
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Task id: `dlbench task list` shows them.")]
-RESULTS = "rebuilds.jsonl"
 
 
 @dataclass(frozen=True)
@@ -39,21 +39,23 @@ class ProcessOptions:
 
 @command("list", task)
 def list_tasks(benchmark: BenchmarkOption = None, json: JsonOption = False) -> None:
-    """List the rebuild tasks: lines and definitions to write, modules, tests."""
-    from dlbench.dataset.rebuild import read_rebuilds
+    """List the rebuild tasks: lines and definitions to write, modules, tests, labels of most functions inside."""
+    from dlbench.dataset.rebuild import find_labels, read_rebuilds
 
-    records = read_rebuilds(benchmark or dataset.default_root())
+    loaded = dataset.load(benchmark)
+    records = read_rebuilds(loaded.root)
+    labels = {name: find_labels(one, loaded.instances.values()) for name, one in records.items()}
     if json:
-        print_json([one.model_dump(mode="json") for one in records.values()])
+        print_json([one.model_dump(mode="json") | {"labels": labels[one.id]} for one in records.values()])
         return
-    rows: list[tuple[str, ...]] = [("task", "lines", "definitions", "modules", "visible", "hidden")]
+    rows: list[tuple[str, ...]] = [("task", "lines", "definitions", "modules", "visible", "hidden", "labels")]
     for one in sorted(records.values(), key=lambda one: one.lines):
         counts = (one.lines, one.definitions, len(one.files), len(one.visible), len(one.hidden))
-        rows.append((one.id, *map(str, counts)))
+        rows.append((one.id, *map(str, counts), ", ".join(labels[one.id].values())))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for name, *numbers in rows:
-        shown = (number.rjust(width) for number, width in zip(numbers, widths[1:], strict=True))
-        typer.echo(f"{name:<{widths[0]}}  {'  '.join(shown)}")
+    for name, *numbers, labelled in rows:
+        shown = (number.rjust(width) for number, width in zip(numbers, widths[1:-1], strict=True))
+        typer.echo(f"{name:<{widths[0]}}  {'  '.join(shown)}  {labelled}".rstrip())
 
 
 @command("checkout", task)
@@ -79,7 +81,9 @@ def submit(
     folder: Annotated[Path, typer.Argument(help="The folder of the answer.")],
     options: ProcessOptions,
     benchmark: BenchmarkOption = None,
-    out: Annotated[Path | None, typer.Option(help=f"Also add the verdict to {RESULTS} in this folder.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Run folder: also add the verdict there.")] = None,
+    model: Annotated[str | None, typer.Option("--name", help="Who solved it (default: the name of --out).")] = None,
+    sample: Annotated[int, typer.Option(min=0, help="Number of the attempt; the same again replaces it.")] = 0,
     json: JsonOption = False,
 ) -> None:
     """Judge an answer: the share of hidden tests that pass, and whether all do."""
@@ -89,11 +93,13 @@ def submit(
 
     chosen = _open_tasks([name], benchmark)[0]
     files, links = read_answer(chosen, folder)
+    if out is not None:
+        open_attempts(out, model or out.resolve().name, dataset.load(benchmark), options)
     engine = options.make_engine()
     log(f"judging {len(files)} changed files with {len(chosen.record.tests)} tests")
-    verdict = judge_rebuild(engine, chosen, files, links=links, workers=options.workers)
+    verdict = judge_rebuild(engine, chosen, files, links=links, sample=sample, workers=options.workers)
     if out is not None:
-        with Journal(out / RESULTS) as journal:
+        with Journal(out / VERDICTS) as journal:
             journal.append(verdict.as_record())
     if json:
         print_json(verdict.as_record() | {"share": verdict.share})
@@ -103,7 +109,18 @@ def submit(
         raise typer.Exit(1)
 
 
-def _describe(verdict: "RebuildVerdict") -> list[str]:
+def open_attempts(
+    folder: Path, name: str, benchmark: "dataset.Benchmark", options: ProcessOptions, **settings: object
+) -> None:
+    """Create or resume a run folder for verdicts on rebuild tasks, a line of `VERDICTS` each. `settings`: more of
+    the configuration, such as `samples` and `instances`, whose missing verdicts a report then names."""
+    from dlbench.dataset.validation import name_records
+
+    config = {"dlbench": __version__, "benchmark": name_records(benchmark), "track": "rebuild", "model": name}
+    open_run(folder, config | {"timeout": options.timeout, "memory": options.memory} | settings)
+
+
+def _describe(verdict: Verdict) -> list[str]:
     def count(outcomes: dict[str, Outcome]) -> str:
         return f"{Counter(outcomes.values())[Outcome.PASSED]}/{len(outcomes)}"
 
