@@ -26,7 +26,7 @@ def test_method_has_one_name_in_the_whole_prompt():
 
 
 def test_original_variant_shows_the_instance():
-    from dlbench.generation.techniques.base import read_question
+    from dlbench.generation.techniques import read_question
 
     instance = make_instance("Words.", "Net.step")
     variant = Variant(instance.id, 0, "original", "Words.", "step")

@@ -148,7 +148,7 @@ def test_predicted_stages_require_their_technique(toy_root, tmp_path):
 
 def test_predicted_stage_selects_examples(toy_root, tmp_path):
     from dlbench.dataset import load
-    from dlbench.generation.techniques.stage_predictor import hash_prompt
+    from dlbench.generation.techniques.examples import hash_prompt
 
     instance = load(toy_root).instances[SCALE]
     record = {"instance": SCALE, "prompt": hash_prompt(instance.prompt), "stage": "inference"}

@@ -20,9 +20,8 @@ from dlbench.cli.app import (
     add_group,
     command,
 )
-from dlbench.cli.engine import make_engine, prepare_projects
+from dlbench.cli.engine import judge_into, make_engine, prepare_projects
 from dlbench.cli.output import counted, log, print_json
-from dlbench.cli.report import judge_into
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import rewrite
 from dlbench.registry import find_known

@@ -47,7 +47,7 @@ def evaluate(
 ) -> None:
     """Predict stage, task and data type from prompts (cross-validated), with baselines."""
     from dlbench.analysis.classifier import METHODS, WITHOUT_ENCODER, cross_validate
-    from dlbench.generation.techniques.stage_predictor import hash_prompt
+    from dlbench.generation.techniques.examples import hash_prompt
     from dlbench.reporting import studies
 
     need("sklearn", "analysis")

@@ -21,9 +21,8 @@ from dlbench.cli.app import (
     add_group,
     command,
 )
-from dlbench.cli.engine import make_engine
+from dlbench.cli.engine import judge_into, make_engine
 from dlbench.cli.output import log, print_json
-from dlbench.cli.report import judge_into
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import write_whole
 from dlbench.runs import read_run

@@ -39,21 +39,23 @@ class ProcessOptions:
 
 @command("list", task)
 def list_tasks(benchmark: BenchmarkOption = None, json: JsonOption = False) -> None:
-    """List the rebuild tasks: lines and definitions to write, modules, tests."""
-    from dlbench.dataset.rebuild import read_rebuilds
+    """List the rebuild tasks: lines and definitions to write, modules, tests, labels of most functions inside."""
+    from dlbench.dataset.rebuild import find_labels, read_rebuilds
 
-    records = read_rebuilds(benchmark or dataset.default_root())
+    loaded = dataset.load(benchmark)
+    records = read_rebuilds(loaded.root)
+    labels = {name: find_labels(one, loaded.instances.values()) for name, one in records.items()}
     if json:
-        print_json([one.model_dump(mode="json") for one in records.values()])
+        print_json([one.model_dump(mode="json") | {"labels": labels[one.id]} for one in records.values()])
         return
-    rows: list[tuple[str, ...]] = [("task", "lines", "definitions", "modules", "visible", "hidden")]
+    rows: list[tuple[str, ...]] = [("task", "lines", "definitions", "modules", "visible", "hidden", "labels")]
     for one in sorted(records.values(), key=lambda one: one.lines):
         counts = (one.lines, one.definitions, len(one.files), len(one.visible), len(one.hidden))
-        rows.append((one.id, *map(str, counts)))
+        rows.append((one.id, *map(str, counts), ", ".join(labels[one.id].values())))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for name, *numbers in rows:
-        shown = (number.rjust(width) for number, width in zip(numbers, widths[1:], strict=True))
-        typer.echo(f"{name:<{widths[0]}}  {'  '.join(shown)}")
+    for name, *numbers, labelled in rows:
+        shown = (number.rjust(width) for number, width in zip(numbers, widths[1:-1], strict=True))
+        typer.echo(f"{name:<{widths[0]}}  {'  '.join(shown)}  {labelled}".rstrip())
 
 
 @command("checkout", task)
@@ -64,7 +66,7 @@ def checkout(
 ) -> None:
     """Write the folder in which the task is solved: skeleton, visible tests, instructions."""
     from dlbench.execution.rebuild_folder import write_folder
-    from dlbench.workspace.prepare import lock_of
+    from dlbench.workspace.environment import lock_of
 
     chosen = _open_tasks([name], benchmark)[0]
     loaded = dataset.load(benchmark)

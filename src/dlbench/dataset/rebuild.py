@@ -6,14 +6,15 @@ release on the user's machine.
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field, ValidationError, model_validator
 
 from dlbench.dataset.loading import Kind, Problem
-from dlbench.dataset.records import InnerPath, Project, Record, Sha256
+from dlbench.dataset.records import InnerPath, Instance, Labels, Project, Record, Sha256
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import write_whole
 
@@ -73,6 +74,17 @@ class Rebuild(Record):
 def read_rebuilds(root: Path) -> dict[str, Rebuild]:
     """The rebuild tasks of a benchmark folder by id."""
     return {record.id: record for record in map(_read, list_files(root))}
+
+
+def find_labels(record: Rebuild, instances: Iterable[Instance]) -> dict[str, str]:
+    """On each axis the label of most function instances in the reduced modules; none where two are as frequent."""
+    inside = [one.labels for one in instances if one.project == record.project and one.path in record.files]
+    found = {}
+    for axis in Labels.model_fields:
+        counts = Counter(str(getattr(labels, axis)) for labels in inside).most_common(2)
+        if counts and (len(counts) == 1 or counts[0][1] > counts[1][1]):
+            found[axis] = counts[0][0]
+    return found
 
 
 def list_files(root: Path) -> list[Path]:

@@ -17,7 +17,7 @@ from typing import Any
 from dlbench.analysis.bugs import Failure, read_categories
 from dlbench.analysis.bugs.agreement import Votes
 from dlbench.dataset import Instance
-from dlbench.dataset.prompt_context import fenced
+from dlbench.dataset.target import fenced
 from dlbench.generation import Budget, Model, Request, generate
 from dlbench.generation.retry import RETRIES
 from dlbench.jsonl import read_lines

@@ -15,9 +15,8 @@ from typing import Any
 
 from dlbench import __version__
 from dlbench.dataset import AXES, Benchmark, Instance
-from dlbench.dataset.prompt_context import render_skeleton
 from dlbench.dataset.statistics import describe
-from dlbench.dataset.target import TargetError, find_target, render_signature, without_docstring
+from dlbench.dataset.target import TargetError, find_target, render_signature, render_skeleton, without_docstring
 from dlbench.reporting.candidates import LEVELS, Candidates, find_difficulty, informs_difficulty
 from dlbench.reporting.charts import Key, rect, run_class, shape, stand_alone
 from dlbench.reporting.charts.bars import draw_counts
