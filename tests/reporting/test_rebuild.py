@@ -162,7 +162,7 @@ def test_the_page_lists_tasks_and_hidden_tests(page_file: Path, browser: Browser
     page.goto(f"{page_file.as_uri()}#view=instances")
     page.wait_for_selector("html[data-ready]")
     assert page.locator("#list th").all_inner_texts()[:3] == ["instance", "lines", "since"]
-    page.click("text=p0/rebuild-t2")
+    page.click('#list a[href*="rebuild-t2"]')
     page.wait_for_selector("table.tests")
     assert page.locator("td.outcome").all_inner_texts() == ["passed"] * 5 + ["failed"] * 5
     page.close()

@@ -21,9 +21,8 @@ from dlbench.cli.app import (
     add_group,
     command,
 )
-from dlbench.cli.engine import make_engine
+from dlbench.cli.engine import judge_into, make_engine
 from dlbench.cli.output import log, print_json
-from dlbench.cli.report import judge_into
 from dlbench.dataset.labels import Track
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import write_whole
@@ -60,9 +59,9 @@ def add(
     benchmark: BenchmarkOption = None,
 ) -> None:
     """Add a run to the benchmark's folder `leaderboard`: settings, score, verdicts, hashes of answers."""
+    from dlbench.reporting.caveats import find_track
     from dlbench.reporting.leaderboard.entry import FOLDER, make_entry, name_entry, render_entry, write_entry
     from dlbench.reporting.leaderboard.verify import check_entry
-    from dlbench.reporting.run_names import find_track
 
     loaded, submitted = dataset.load(benchmark), read_run(run)
     if (track := find_track([submitted])) is not Track.FUNCTION:
@@ -203,9 +202,8 @@ def build(
     benchmark: BenchmarkOption = None,
 ) -> None:
     """Build leaderboard.html, a page that opens offline, and leaderboard.md from all valid entries."""
-    from dlbench.reporting.leaderboard import build_markdown, build_page
+    from dlbench.reporting.leaderboard import build_markdown, build_page, rank_entries
     from dlbench.reporting.leaderboard.entry import FOLDER, find_entries
-    from dlbench.reporting.leaderboard.ranking import rank_entries
     from dlbench.reporting.leaderboard.verify import OTHER_VERSION, is_newer
 
     loaded = dataset.load(benchmark)

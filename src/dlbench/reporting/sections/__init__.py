@@ -6,7 +6,7 @@ from typing import Literal
 
 from dlbench.dataset.labels import Track
 from dlbench.registry import Registry
-from dlbench.reporting.charts.svg import Key
+from dlbench.reporting.charts import Key
 from dlbench.reporting.report_data import ReportData
 from dlbench.reporting.tables import Tabled, to_markdown
 

@@ -6,10 +6,9 @@ from typing import Any
 
 from dlbench.dataset.labels import Track
 from dlbench.dataset.rebuild import Rebuild
-from dlbench.reporting.formatting import percent, render_label, share_cell
 from dlbench.reporting.report_data import ReportData
 from dlbench.reporting.sections import Block, Table, Text, section
-from dlbench.reporting.tables import Tabled, breakdown
+from dlbench.reporting.tables import Tabled, breakdown, percent, render_label, share_cell
 from dlbench.scoring import Tally
 from dlbench.scoring.tally import group_by
 
