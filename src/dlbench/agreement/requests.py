@@ -13,8 +13,8 @@ from dlbench.dataset import Instance
 from dlbench.dataset.target import Function, Target, find_target
 from dlbench.generation.model import Message, Request
 from dlbench.generation.sampling import draw_seed
+from dlbench.generation.sources import fit
 from dlbench.generation.techniques import Question, find_technique, make_question, task_of
-from dlbench.generation.techniques.build import fit
 from dlbench.parsing import parse
 
 ANSWERS = "answers.jsonl"
