@@ -1,6 +1,6 @@
 """A model sees one set of names: in the task, the signature, the skeleton and the closing line."""
 
-from dlbench.agreement.requests import show_question
+from dlbench.agreement.answers import show_question
 from dlbench.agreement.variants import Variant
 from dlbench.generation.techniques import find_technique
 from tests.agreement.instances import SOURCE, make_instance

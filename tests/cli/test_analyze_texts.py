@@ -79,7 +79,7 @@ def test_divergence_rejects_a_text_that_is_not_utf_8(tasks, tmp_path):
 @pytest.fixture
 def classifier_letters(monkeypatch):
     pytest.importorskip("sklearn")
-    monkeypatch.setattr("dlbench.analysis.classifier.evaluate.open_encoder", lambda name: Letters())
+    monkeypatch.setattr("dlbench.analysis.classifier.open_encoder", lambda name: Letters())
 
 
 def test_stage_evaluate_compares_methods_and_stores_predictions(classifier_letters, official, tmp_path):
@@ -99,7 +99,7 @@ def test_stage_evaluate_compares_methods_and_stores_predictions(classifier_lette
 
 def test_fast_stage_evaluation_needs_no_encoder(official, tmp_path, monkeypatch):
     pytest.importorskip("sklearn")
-    monkeypatch.setattr("dlbench.analysis.classifier.evaluate.open_encoder", pytest.fail)
+    monkeypatch.setattr("dlbench.analysis.classifier.open_encoder", pytest.fail)
     ended = run_cli("analyze", "stage", "evaluate", official, "--fast", "--folds", 3, "--out", tmp_path / "out")
     assert ended.exit_code == 0, ended.output
     assert "frozen" not in ended.output

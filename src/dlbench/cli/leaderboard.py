@@ -197,9 +197,8 @@ def build(
     benchmark: BenchmarkOption = None,
 ) -> None:
     """Build leaderboard.html, a page that opens offline, and leaderboard.md from all valid entries."""
-    from dlbench.reporting.leaderboard import build_markdown, build_page
+    from dlbench.reporting.leaderboard import build_markdown, build_page, rank_entries
     from dlbench.reporting.leaderboard.entry import FOLDER, find_entries
-    from dlbench.reporting.leaderboard.ranking import rank_entries
     from dlbench.reporting.leaderboard.verify import OTHER_VERSION, is_newer
 
     loaded = dataset.load(benchmark)

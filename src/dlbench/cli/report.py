@@ -124,8 +124,8 @@ def show_scores(
     With `write_more` and without `axes`, a line per run replaces the tables.
     """
     from dlbench.reporting import name_runs, write_report
-    from dlbench.reporting.formatting import score_cell, some
     from dlbench.reporting.report_data import collect_report_data
+    from dlbench.reporting.tables import score_cell, some
     from dlbench.scoring import CUTOFFS
     from dlbench.scoring.breakdowns import LABELS
 
@@ -158,7 +158,7 @@ def show_scores(
 
 
 def _print_tables(data: "ReportData", axes: Sequence[str]) -> None:
-    from dlbench.reporting.sections.rounds import tabulate_rounds
+    from dlbench.reporting.sections.outcomes import tabulate_rounds
     from dlbench.reporting.statistics import tabulate_statistics
     from dlbench.reporting.tables import breakdown, draw, spreads, statuses
 
@@ -219,8 +219,7 @@ class ComparedRuns:
 def read_compared_runs(folders: Sequence[Path], chosen: Chosen, *, plus: bool = False) -> ComparedRuns:
     """`plus`: failing on further inputs counts as failing."""
     from dlbench.reporting import name_runs
-    from dlbench.reporting.caveats import run_caveats
-    from dlbench.reporting.run_names import check_comparable, copies_caveat, group_alike, hash_answers
+    from dlbench.reporting.caveats import check_comparable, copies_caveat, group_alike, hash_answers, run_caveats
     from dlbench.scoring import tally
     from dlbench.scoring.compare import find_common_instances
     from dlbench.scoring.tally import apply_plus

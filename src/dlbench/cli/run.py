@@ -91,7 +91,7 @@ def run(
 ) -> None:
     """Evaluate a model on the chosen instances, each answer as it arrives; print pass@1 overall and by label."""
     import dlbench.validation.mutant_model  # noqa: F401 - registers `mutant`
-    from dlbench.agreement.requests import RequestOptions
+    from dlbench.agreement.answers import RequestOptions
     from dlbench.dataset.validation import name_records
     from dlbench.generation import ModelOptions, generate
     from dlbench.generation.sources import Sources, describe_shortage, make_prompt_builder

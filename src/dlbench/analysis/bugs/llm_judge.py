@@ -14,9 +14,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+from dlbench.analysis.bugs import Failure, read_categories
 from dlbench.analysis.bugs.agreement import Votes
-from dlbench.analysis.bugs.failures import Failure
-from dlbench.analysis.bugs.taxonomy import read_categories
 from dlbench.dataset import Instance
 from dlbench.dataset.target import fenced
 from dlbench.generation import Budget, Model, Request, generate
