@@ -256,14 +256,15 @@ on_exit: ContextVar[ExitStack] = ContextVar("on_exit")
 """What is called when the running command ends, however it ends."""
 
 _LISTS = {
-    "{models}": "dlbench.generation.clients:describe_clients",
+    "{models}": "dlbench.generation.model:describe_clients",
+    "{rules}": "dlbench.agreement.selection:RULES",
     "{techniques}": "dlbench.generation.techniques:TECHNIQUES",
     "{sandboxes}": "dlbench.execution.sandbox.base:SANDBOXES",
 }
 
 
 class RegistryHelp(TyperCommand):
-    """A command whose help lists registries: `{models}`, `{techniques}`, `{sandboxes}`, and that suggests close values.
+    """A command whose help lists registries, such as `{models}` and `{techniques}`, and that suggests close values.
 
     A registry is loaded only when help that names it is shown: loading it would slow down every command.
     """
