@@ -7,8 +7,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from dlbench.cli import app
+from dlbench.construction.rebuild import choose_within
+from dlbench.construction.trace import TracedTest
 from dlbench.dataset import load
-from dlbench.dataset.rebuild import Rebuild, read_rebuilds
+from dlbench.dataset.rebuild import Rebuild, read_rebuilds, write_rebuild
 from dlbench.dataset.skeleton import hash_skeleton, reduce_tree
 from dlbench.workspace.source import source_tree
 from tests.scaffold import write_project
@@ -173,6 +175,28 @@ def test_a_second_run_repeats_nothing_and_finds_the_same(made: Rebuild, root: Pa
     assert construct(root, "--lines", "5", "100").exit_code == 0
     assert journal.read_bytes() == before
     assert read_rebuilds(root / "benchmark")[made.id] == made
+
+
+def test_tasks_of_another_size_have_other_modules_and_share_the_runs_on_the_release(made: Rebuild, root: Path) -> None:
+    others = root / "small"
+    whole = write_rebuild(
+        others, made.model_copy(update={"id": "model/rebuild-whole", "files": ("model/registry.py",), "kept": ()})
+    )
+    runs = (root / "work/model/rebuild_runs.jsonl").read_text()
+    assert construct(root, "--lines", "5", "8", "--into", str(others)).exit_code == 0
+    whole.unlink()
+    assert [one.files for one in read_rebuilds(others).values()] == [("model/losses.py",)]
+    added = (root / "work/model/rebuild_runs.jsonl").read_text().removeprefix(runs)
+    assert "on the skeleton" in added
+    assert "on the release" not in added
+
+
+def test_tests_are_chosen_within_a_time_with_every_test_before_its_further_cases() -> None:
+    seconds = {"t.py::slow": 5.0, "t.py::test[a]": 1.0, "t.py::test[b]": 1.0, "t.py::other": 2.0}
+    tests = [TracedTest[int](name, "passed", cost, (), ()) for name, cost in seconds.items()]
+    assert choose_within(tests, 3) == ["t.py::test[a]", "t.py::other"]
+    assert choose_within(tests, 8) == ["t.py::slow", "t.py::test[a]", "t.py::other"]
+    assert choose_within(tests, 9) == list(seconds)
 
 
 @pytest.mark.parametrize(
