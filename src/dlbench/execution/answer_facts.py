@@ -176,8 +176,8 @@ def _list_texts(nodes: list[ast.AST], bound: dict[str, list[str]]) -> dict[str, 
                 found.setdefault(name, []).append(chosen.elts if isinstance(chosen, ast.Tuple | ast.List) else [values])
     texts: dict[str, list[str]] = {}
     for name, every in found.items():
-        values = [one.value for part in every for one in part if isinstance(one, ast.Constant)]
-        written = [value for value in values if isinstance(value, str)]
+        constants = [one.value for part in every for one in part if isinstance(one, ast.Constant)]
+        written = [value for value in constants if isinstance(value, str)]
         if len(every) == len(bound[name]) and len(written) == sum(map(len, every)):
             texts[name] = written
     return texts
