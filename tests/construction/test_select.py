@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from dlbench.cli.construct import construct
+from dlbench.construction import Row, WorkFolder
 from dlbench.construction.selection import criteria, releases
 from dlbench.construction.selection.case_counts import ProjectNames, count_cases
 from dlbench.construction.selection.criteria import Candidate, find_candidates, render_selection, select
@@ -24,7 +25,6 @@ from dlbench.construction.selection.source_layout import (
     parse,
     read_module,
 )
-from dlbench.construction.work_folder import Row, WorkFolder
 from dlbench.errors import DiskFull, DLBenchError
 from dlbench.workspace.package_index import Package, Release
 

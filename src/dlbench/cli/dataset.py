@@ -127,8 +127,8 @@ def stats(
         alphas = {}
     found["alpha"] = {axis: None if math.isnan(alpha) else round(alpha, 3) for axis, alpha in alphas.items()}
     if plots:
+        from dlbench.reporting.charts import stand_alone
         from dlbench.reporting.charts.bars import draw_counts
-        from dlbench.reporting.charts.svg import stand_alone
         from dlbench.reporting.dataset_card import find_distributions
 
         plots.mkdir(parents=True, exist_ok=True)

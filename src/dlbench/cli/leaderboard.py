@@ -21,9 +21,8 @@ from dlbench.cli.app import (
     add_group,
     command,
 )
-from dlbench.cli.engine import make_engine
+from dlbench.cli.engine import judge_into, make_engine
 from dlbench.cli.output import log, print_json
-from dlbench.cli.report import judge_into
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import write_whole
 from dlbench.runs import read_run
@@ -198,9 +197,8 @@ def build(
     benchmark: BenchmarkOption = None,
 ) -> None:
     """Build leaderboard.html, a page that opens offline, and leaderboard.md from all valid entries."""
-    from dlbench.reporting.leaderboard import build_markdown, build_page
+    from dlbench.reporting.leaderboard import build_markdown, build_page, rank_entries
     from dlbench.reporting.leaderboard.entry import FOLDER, find_entries
-    from dlbench.reporting.leaderboard.ranking import rank_entries
     from dlbench.reporting.leaderboard.verify import OTHER_VERSION, is_newer
 
     loaded = dataset.load(benchmark)

@@ -1,34 +1,27 @@
-"""The commands `report` and `browse`, and what other commands share: judging, showing scores, reading runs."""
+"""The commands `report`, `compare` and `browse`, and what other commands share: showing scores, reading runs."""
 
 import functools
 import webbrowser
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
+from json import loads
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dlbench import dataset
-from dlbench.cli.app import DAYS, BenchmarkOption, Chosen, ExecutionOptions, JsonOption, command
-from dlbench.cli.engine import make_pool, prepare_projects
+from dlbench.cli.app import DAYS, BenchmarkOption, Chosen, JsonOption, command
 from dlbench.cli.output import counted, log, open_console, print_json
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import write_whole
 from dlbench.runs import make_folder, read_head, read_run
-from dlbench.runs.verdict import Verdict
 
 if TYPE_CHECKING:
-    from dlbench.execution import Engine
-    from dlbench.execution.evaluate import Evaluation
-    from dlbench.execution.pool import Pool
     from dlbench.reporting.report_data import ReportData
-    from dlbench.runs.samples import Sample
-    from dlbench.scoring import Tally
-
+    from dlbench.scoring import BenchmarkComparison, Comparison, Tally
 
 PublicOption = Annotated[
     bool, typer.Option("--public", help="Leave out every line of the projects' own code, to share the page.")
@@ -117,31 +110,6 @@ Breakdown = StrEnum("Breakdown", "STAGE TASK DATA PROJECT FRAMEWORK SIZE YEAR LI
 """As `scoring.breakdowns.BREAKDOWNS`, which is too heavy to import for `--help`."""
 
 
-def judge_into(
-    benchmark: "dataset.Benchmark", samples: "list[Sample]", out: Path, engine: "Engine", execution: ExecutionOptions
-) -> "list[Verdict]":
-    instances = [benchmark.instances[key] for key in dict.fromkeys(sample.instance for sample in samples)]
-    pool = make_pool(engine, prepare_projects(benchmark, instances), execution)
-    with judging(benchmark, pool, samples, out, len(samples)) as evaluation:
-        return evaluation.finish(samples)
-
-
-@contextmanager
-def judging(
-    benchmark: "dataset.Benchmark", pool: "Pool", kept: "list[Sample]", out: Path, total: int
-) -> "Iterator[Evaluation]":
-    """An evaluation that shows its progress; `kept`: the samples that are there, `total`: those to come included."""
-    from dlbench.execution.evaluate import open_evaluation
-
-    with counted("judging", total) as advance:
-
-        def show(verdict: Verdict) -> None:
-            advance(f"{verdict.instance}: {verdict.status}")
-
-        with open_evaluation(benchmark, pool, kept, out, on_verdict=show, on_kept=advance.keep) as evaluation:
-            yield evaluation
-
-
 def show_scores(
     folders: list[Path],
     report: Path,
@@ -156,8 +124,8 @@ def show_scores(
     With `write_more` and without `axes`, a line per run replaces the tables.
     """
     from dlbench.reporting import name_runs, write_report
-    from dlbench.reporting.formatting import score_cell, some
     from dlbench.reporting.report_data import collect_report_data
+    from dlbench.reporting.tables import score_cell, some
     from dlbench.scoring import CUTOFFS
     from dlbench.scoring.breakdowns import LABELS
 
@@ -190,7 +158,7 @@ def show_scores(
 
 
 def _print_tables(data: "ReportData", axes: Sequence[str]) -> None:
-    from dlbench.reporting.sections.rounds import tabulate_rounds
+    from dlbench.reporting.sections.outcomes import tabulate_rounds
     from dlbench.reporting.statistics import tabulate_statistics
     from dlbench.reporting.tables import breakdown, draw, spreads, statuses
 
@@ -251,8 +219,7 @@ class ComparedRuns:
 def read_compared_runs(folders: Sequence[Path], chosen: Chosen, *, plus: bool = False) -> ComparedRuns:
     """`plus`: failing on further inputs counts as failing."""
     from dlbench.reporting import name_runs
-    from dlbench.reporting.caveats import run_caveats
-    from dlbench.reporting.run_names import check_comparable, copies_caveat, group_alike, hash_answers
+    from dlbench.reporting.caveats import check_comparable, copies_caveat, group_alike, hash_answers, run_caveats
     from dlbench.scoring import tally
     from dlbench.scoring.compare import find_common_instances
     from dlbench.scoring.tally import apply_plus
@@ -283,3 +250,70 @@ def read_compared_runs(folders: Sequence[Path], chosen: Chosen, *, plus: bool = 
             fix="compare runs of the same instances; run the command of a run with harness errors again to retry them",
         )
     return ComparedRuns(tallies, outside, warnings)
+
+
+@command("compare")
+def compare(
+    runs: Annotated[list[Path], typer.Argument(help="Run folders, two or more.")],
+    chosen: Chosen,
+    first: Annotated[
+        bool, typer.Option("--first", help="Compare each run with the first only, not every pair.")
+    ] = False,
+    instances: Annotated[
+        bool, typer.Option("--instances", help="List every instance that only one run of a pair solves.")
+    ] = False,
+    plus: Annotated[bool, typer.Option("--plus", help="Failing on further inputs counts as failing.")] = False,
+    other: Annotated[
+        Path | None,
+        typer.Option(help='Scores of the same runs on another benchmark, {"run": 0.53}: Cohen\'s d, Fisher, Spearman.'),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Compare runs instance by instance: exact paired tests, effect sizes, and instances that only one run solves."""
+    from dlbench.scoring import compare as compare_tallies
+
+    compared = read_compared_runs(runs, chosen, plus=plus)
+    found = compare_tallies(compared.tallies, chosen.benchmark, only_first=first)
+    benchmarks = _compare_benchmarks(other, found) if other else None
+    if json:
+        facts = {"warnings": compared.warnings, "outside_the_choice": compared.outside}
+        print_json({"comparison": found, **facts, "against": benchmarks})
+        return
+    from dlbench.reporting.comparison import describe_benchmark, describe_instances, describe_pairs, tabulate_runs
+    from dlbench.reporting.tables import draw
+
+    outside = [f"{compared.outside} judged instances are outside the selection"] if compared.outside else []
+    for line in [*(f"{caveat}\n" for caveat in compared.warnings), *outside, *describe_instances(found)]:
+        typer.echo(line)
+    open_console().print(draw("runs", tabulate_runs(found)))
+    for line in describe_pairs(found, every_instance=instances):
+        typer.echo(line)
+    if benchmarks:
+        typer.echo(describe_benchmark(str(other), benchmarks))
+
+
+def _compare_benchmarks(path: Path, found: "Comparison") -> "BenchmarkComparison":
+    from dlbench.scoring import compare_benchmarks
+
+    scores = _read_scores(path)
+    here = {one.name: one.pass_at_1 for one in found.standings}
+    if missing := [name for name in here if name not in scores]:
+        what = f"has no score of {', '.join(missing)} (it has: {', '.join(scores) or 'none'})"
+        raise DLBenchError(what, where=str(path), fix="name every run as this command does")
+    return compare_benchmarks(list(here.values()), [scores[name] for name in here])
+
+
+def _read_scores(path: Path) -> dict[str, float]:
+    """Shares from 0 to 1; if one is above 1, all are percentages."""
+    fix = 'write {"run name": score, …}, all from 0 to 1 or all in percent'
+    try:
+        read = loads(path.read_text(encoding="utf-8"))
+        scores = {str(name): float(score) for name, score in read.items()}
+    except OSError as error:
+        raise DLBenchError(f"cannot be read: {error.strerror}", where=str(path), fix="check the path") from None
+    except (ValueError, TypeError, AttributeError):
+        raise DLBenchError("not a file of scores", where=str(path), fix=fix) from None
+    if not all(0 <= score <= 100 for score in scores.values()):
+        raise DLBenchError("a score is outside 0 to 100", where=str(path), fix=fix)
+    scale = 100 if max(scores.values(), default=0) > 1 else 1
+    return {name: score / scale for name, score in scores.items()}

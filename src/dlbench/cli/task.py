@@ -66,7 +66,7 @@ def checkout(
 ) -> None:
     """Write the folder in which the task is solved: skeleton, visible tests, instructions."""
     from dlbench.execution.rebuild_folder import write_folder
-    from dlbench.workspace.prepare import lock_of
+    from dlbench.workspace.environment import lock_of
 
     chosen = _open_tasks([name], benchmark)[0]
     loaded = dataset.load(benchmark)

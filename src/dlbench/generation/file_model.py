@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dlbench.dataset.prompt_context import fenced
+from dlbench.dataset.target import fenced
 from dlbench.errors import DLBenchError
 from dlbench.generation.clients import ModelClient, ModelOptions, add_client
 from dlbench.generation.conversation import read_record

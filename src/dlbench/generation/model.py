@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypedDict
 
-from dlbench.dataset.prompt_context import fenced
+from dlbench.dataset.target import fenced
 from dlbench.errors import DLBenchError
 from dlbench.extraction.syntax import dedent
 from dlbench.generation.clients import ModelClient, ModelOptions, add_client

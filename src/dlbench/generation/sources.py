@@ -5,8 +5,10 @@ from pathlib import Path
 from dlbench.dataset import Benchmark, Instance
 from dlbench.dataset.target import Target, find_target, render_signature
 from dlbench.errors import DLBenchError
-from dlbench.generation.techniques import ExamplePool, PredictedStages, PromptBuilder, find_technique
+from dlbench.generation.techniques import find_technique
+from dlbench.generation.techniques.build import PromptBuilder
 from dlbench.generation.techniques.catalogue import PREDICTED_STAGE
+from dlbench.generation.techniques.examples import ExamplePool, PredictedStages
 from dlbench.workspace import fetch
 from dlbench.workspace.home import Log, quiet
 

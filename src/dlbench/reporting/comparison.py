@@ -4,8 +4,7 @@ In sentences rather than in one wide table: a difference without its interval, o
 it was corrected for, is easily over-interpreted.
 """
 
-from dlbench.reporting.formatting import list_some, number, p_value, percent, points, span
-from dlbench.reporting.tables import Tabled, tabulate
+from dlbench.reporting.tables import Tabled, list_some, number, p_value, percent, points, span, tabulate
 from dlbench.scoring import BenchmarkComparison, Comparison, Pair
 
 LEVEL = 0.05

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from dlbench.dataset import Benchmark
 from dlbench.jsonl import read_lines
-from dlbench.reporting.caveats import collect_caveats
-from dlbench.reporting.run_names import find_spreads
+from dlbench.reporting.caveats import collect_caveats, find_spreads
 from dlbench.reporting.statistics import Subject
 from dlbench.runs import SAMPLES, Run
 from dlbench.scoring import BREAKDOWNS, CUTOFFS, Score, Spread, Summary, Tally, Usage, summarise_all, tally, total_usage

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dlbench.registry import Registry
-from dlbench.reporting.formatting import format_usage, percent, span
-from dlbench.reporting.tables import Tabled
+from dlbench.reporting.tables import Tabled, format_usage, percent, span
 from dlbench.scoring import Interval, Score, Summary, Usage
 from dlbench.scoring.intervals import NOTHING
 from dlbench.scoring.summary import KS

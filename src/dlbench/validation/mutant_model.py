@@ -2,7 +2,7 @@
 
 import ast
 
-from dlbench.dataset.prompt_context import fenced
+from dlbench.dataset.target import fenced
 from dlbench.extraction.syntax import dedent
 from dlbench.generation.clients import ModelClient, ModelOptions, add_client
 from dlbench.generation.model import Answer, Model, ReferenceModel, Request

@@ -13,7 +13,7 @@ from typing import Any
 from dlbench.dataset.records import Instance
 from dlbench.generation.model import Answer, Message, Request, Review
 from dlbench.generation.sampling import draw_seed
-from dlbench.generation.techniques.base import (
+from dlbench.generation.techniques import (
     Conversation,
     Example,
     Question,

@@ -15,18 +15,17 @@ from typing import Any
 
 from dlbench import __version__
 from dlbench.dataset import AXES, Benchmark, Instance
-from dlbench.dataset.prompt_context import render_skeleton
 from dlbench.dataset.statistics import describe
-from dlbench.dataset.target import TargetError, find_target, render_signature, without_docstring
+from dlbench.dataset.target import TargetError, find_target, render_signature, render_skeleton, without_docstring
 from dlbench.reporting.candidates import LEVELS, Candidates, find_difficulty, informs_difficulty
+from dlbench.reporting.charts import Key, rect, run_class, shape, stand_alone
 from dlbench.reporting.charts.bars import draw_counts
-from dlbench.reporting.charts.svg import Key, rect, run_class, shape, stand_alone
 from dlbench.reporting.dataset_card import find_distributions
-from dlbench.reporting.formatting import SHORT_LABELS, render_label, some
 from dlbench.reporting.leaderboard.entry import spell_tests
 from dlbench.reporting.pages.render import assemble, pack, render_section
 from dlbench.reporting.report_data import ReportData
 from dlbench.reporting.sections import PAGE, Block, Plot, SideBySide, make_sections
+from dlbench.reporting.tables import SHORT_LABELS, render_label, some
 from dlbench.runs.verdict import Status
 from dlbench.scoring import Tally
 from dlbench.scoring.breakdowns import sort_labels

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dlbench.registry import Registry
-from dlbench.reporting.charts.svg import Key
+from dlbench.reporting.charts import Key
 from dlbench.reporting.report_data import ReportData
 from dlbench.reporting.tables import Tabled, to_markdown
 

@@ -7,15 +7,14 @@ from html import escape
 
 from dlbench.dataset import AXES
 from dlbench.dataset.labels import Stage, Task
+from dlbench.reporting.charts import draw, find_top, shape
 from dlbench.reporting.charts.bars import draw_range, draw_ranges
 from dlbench.reporting.charts.heatmap import Cell, draw_grid
 from dlbench.reporting.charts.points import Point, draw_course, draw_scatter
-from dlbench.reporting.charts.svg import draw, find_top, shape
-from dlbench.reporting.formatting import percent, render_label, some
 from dlbench.reporting.report_data import ReportData
 from dlbench.reporting.sections import MARKDOWN, PAGE, Block, Legend, Markup, Plot, SideBySide, Table, Text, section
 from dlbench.reporting.statistics import STATISTICS, tabulate_statistics
-from dlbench.reporting.tables import Tabled, breakdown, spreads
+from dlbench.reporting.tables import Tabled, breakdown, percent, render_label, some, spreads
 from dlbench.scoring import BREAKDOWNS, Tally, Usage
 from dlbench.scoring.summary import KS
 
