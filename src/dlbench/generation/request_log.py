@@ -14,8 +14,6 @@ from dlbench.generation.budget import count_characters
 from dlbench.generation.model import Model, Request
 from dlbench.jsonl import Journal
 
-REQUESTS = "requests.jsonl"
-
 
 class RequestLog:
     """`count`: all attempts ever sent."""
