@@ -64,7 +64,9 @@ def test_dataset_has_the_prompts_of_dlbench_run(judge):
 
 
 def test_wrong_options_are_refused_before_training(judge):
-    with pytest.raises(DLBenchError, match="does not give the reward 'partial'\n  fix: use one of: pass, plus, fraction"):
+    with pytest.raises(
+        DLBenchError, match="does not give the reward 'partial'\n  fix: use one of: pass, plus, fraction"
+    ):
         make_reward(judge, "partial")
     with pytest.raises(DLBenchError, match="fix: open the judge with graded=True"):
         make_reward(judge, "graded")

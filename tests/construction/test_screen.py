@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dlbench.construction import Row, WorkFolder
 from dlbench.construction.screening import FEWEST_TESTS, REASONS, screen, screen_project
-from dlbench.construction.screening.parsed_module import read_known, split_words
-from dlbench.construction.screening.paths import classify_path, name_module
-from dlbench.construction.work_folder import Row, WorkFolder
+from dlbench.construction.screening.parsed_module import classify_path, name_module, read_known, split_words
 from dlbench.dataset.target import Function
 from dlbench.errors import DLBenchError
 from dlbench.validation.mutation_operators import OPERATORS

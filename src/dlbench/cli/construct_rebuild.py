@@ -37,10 +37,10 @@ def rebuild(
     sandbox: SandboxOption = "auto",
 ) -> None:
     """Make rebuild tasks: remove the bodies of packages, and find the tests that need them. Rerun to resume."""
+    from dlbench.construction import WorkFolder
     from dlbench.construction.pipeline import Pipeline
     from dlbench.construction.project_spec import ProjectSpec, parse_spec
     from dlbench.construction.rebuild import NotSuitable, RebuildConstruction
-    from dlbench.construction.work_folder import WorkFolder
     from dlbench.dataset.rebuild import read_rebuilds, write_rebuild
 
     least, largest = lines

@@ -14,13 +14,13 @@ from functools import cached_property
 from hashlib import sha256
 from itertools import groupby
 
+from dlbench.construction import Row
 from dlbench.construction.collect import Collected, collect, collect_part, is_test_code
 from dlbench.construction.hidden_tests import hide_tests
 from dlbench.construction.pipeline import Pipeline
 from dlbench.construction.required_names import find_required_names
 from dlbench.construction.selection.source_layout import find_layout
 from dlbench.construction.trace import TracedTest, name_group
-from dlbench.construction.work_folder import Row
 from dlbench.dataset.rebuild import LEAST_TESTS, Rebuild
 from dlbench.dataset.skeleton import Module, Reduction, Skeleton, hash_skeleton, reduce_tree
 from dlbench.dataset.validation import module_of

@@ -16,7 +16,7 @@ from inspect_ai import log as inspect_log
 from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalSample, EvalSpec
 from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageUser, ModelOutput, ModelUsage, StopReason
 
-from dlbench.bridges.inspect.task import CUT, as_chat, as_score
+from dlbench.bridges.inspect import CUT, as_chat, as_score
 from dlbench.dataset import Benchmark, Instance
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import read_lines
