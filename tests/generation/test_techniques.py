@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from dlbench.dataset.target import find_target, render_signature
 from dlbench.errors import DLBenchError
+from dlbench.generation.sources import PromptBuilder, describe_shortage, estimate_tokens
 from dlbench.generation.techniques import SYSTEM, TECHNIQUES, Conversation, Technique, add_technique, find_technique
-from dlbench.generation.techniques.build import PromptBuilder, describe_shortage, estimate_tokens
 from dlbench.generation.techniques.catalogue import read_warnings
 from dlbench.generation.techniques.examples import ExamplePool
 from dlbench.generation.techniques.explain import explain

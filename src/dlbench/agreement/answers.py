@@ -22,8 +22,8 @@ from dlbench.errors import DLBenchError
 from dlbench.extraction import extract
 from dlbench.generation.model import Message, Request
 from dlbench.generation.sampling import draw_seed
+from dlbench.generation.sources import fit
 from dlbench.generation.techniques import Question, find_technique, make_question, task_of
-from dlbench.generation.techniques.build import fit
 from dlbench.jsonl import read_lines
 from dlbench.parsing import parse
 from dlbench.scoring.tally import group_by

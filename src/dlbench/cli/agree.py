@@ -42,7 +42,7 @@ DUAL = "dual-agreement"
 
 agree = add_group("agree", "Paraphrase prompts, and select solutions by the votes of a model's own tests.")
 
-RuleOption = Annotated[str, typer.Option(help="dual-agreement: codet, b4, mbr-exec or random.")]
+RuleOption = Annotated[str, typer.Option(help="dual-agreement: {rules}.")]
 RunArgument = Annotated[Path, typer.Argument(help="Folder of a run with --technique dual-agreement.")]
 SeedOption = Annotated[int | None, typer.Option(help="Seed of ties and draws (default: the run's own).")]
 

@@ -14,12 +14,16 @@ from dlbench.cli.app import (
     JsonOption,
     JudgingOptions,
     SandboxOption,
+    TrackOption,
     WorkerOptions,
     command,
 )
 from dlbench.cli.engine import judge_into, make_engine, make_judging_engine, make_pool, prepare_projects
 from dlbench.cli.output import counted, log, print_json
 from dlbench.cli.report import show_scores
+from dlbench.cli.task import open_tasks, validate_rebuilds
+from dlbench.dataset.labels import Track
+from dlbench.errors import DLBenchError
 from dlbench.runs import keep_samples, open_run
 
 
@@ -71,6 +75,7 @@ def validate(
     plus: Annotated[
         bool, typer.Option("--plus", help="Also try the references on the further inputs of their instances.")
     ] = False,
+    track: TrackOption = Track.FUNCTION,
     json: JsonOption = False,
 ) -> None:
     """Check that references pass every test and that stubs fail every test."""
@@ -78,6 +83,11 @@ def validate(
     from dlbench.validation.mutants import BODIES
 
     engine = make_judging_engine(execution, chosen.benchmark.root if plus else None)
+    if track is Track.REBUILD:
+        if compare_modes or plus:
+            raise DLBenchError("--compare-modes and --plus are for functions", fix="leave them out")
+        validate_rebuilds(open_tasks(chosen), execution.count, engine, repeat=repeat, shuffle=shuffle, json=json)
+        return
     instances = chosen.instances
     prepared = prepare_projects(chosen.benchmark, instances)
     pool = make_pool(engine, prepared, execution)

@@ -20,6 +20,7 @@ from dlbench.jsonl import write_whole
 from dlbench.runs import make_folder, read_head, read_run
 
 if TYPE_CHECKING:
+    from dlbench.dataset.rebuild import TrackBenchmark
     from dlbench.reporting.report_data import ReportData
     from dlbench.scoring import BenchmarkComparison, Comparison, Tally
 
@@ -30,7 +31,7 @@ PLOTS, WRITTEN = "plots", ".written"
 """The folder of plots, and its list of the plots that a report wrote."""
 
 
-def read_fetched(benchmark: "dataset.Benchmark") -> "Callable[[dataset.Instance], str | None]":
+def read_fetched(benchmark: "TrackBenchmark") -> "Callable[[dataset.Instance], str | None]":
     """A reader of an instance's module, where its source is on this machine; fetches nothing."""
     from dlbench.workspace.source import source_tree
 
@@ -46,14 +47,16 @@ def read_fetched(benchmark: "dataset.Benchmark") -> "Callable[[dataset.Instance]
 
 def write_folder(data: "ReportData", out: Path, *, public: bool) -> None:
     """Write the page, the tables for other programs and the plots."""
+    from dlbench.dataset.rebuild import has_functions
     from dlbench.reporting.candidates import read_candidates
     from dlbench.reporting.export import NO_PARQUET, has_parquet, write_tables
     from dlbench.reporting.pages import draw_plots, write_page
 
     candidates = {}
-    for name, run in data.runs.items():
-        with counted(f"reading {name}", len(run.verdicts), every=2.0) as advance:
-            candidates[name] = read_candidates(run, data.benchmark, public=public, on_read=advance)
+    if has_functions(data.benchmark):
+        for name, run in data.runs.items():
+            with counted(f"reading {name}", len(run.verdicts), every=2.0) as advance:
+                candidates[name] = read_candidates(run, data.benchmark, public=public, on_read=advance)
     log("writing the page")
     page = write_page(data, candidates, read_fetched(data.benchmark), public=public)
     write_whole(out / "report.html", page)
@@ -123,14 +126,20 @@ def show_scores(
 
     With `write_more` and without `axes`, a line per run replaces the tables.
     """
+    from dlbench.dataset.rebuild import has_functions, open_track
     from dlbench.reporting import name_runs, write_report
+    from dlbench.reporting.caveats import find_track
     from dlbench.reporting.report_data import collect_report_data
-    from dlbench.reporting.tables import score_cell, some
+    from dlbench.reporting.tables import score_cell, share_cell, some
     from dlbench.scoring import CUTOFFS
-    from dlbench.scoring.breakdowns import LABELS
+    from dlbench.scoring.breakdowns import LABELS, list_axes
 
     runs = name_runs([read_run(folder) for folder in folders])
-    data = collect_report_data(runs, benchmark, cutoffs or CUTOFFS)
+    data = collect_report_data(runs, open_track(benchmark, find_track(runs.values())), cutoffs or CUTOFFS)
+    known = list_axes(data.benchmark)
+    if wrong := [axis for axis in axes or () if axis not in known]:
+        fix = f"use any of: {', '.join(known)}"
+        raise DLBenchError(f"there is no breakdown by {wrong[0]} of these instances", where="--by", fix=fix)
     make_folder(report.parent)
     write_whole(report, write_report(data))
     if write_more:
@@ -144,11 +153,11 @@ def show_scores(
             typer.echo(f"{line}\n")
         if write_more and not axes:
             for name, summary in data.summaries.items():
-                typer.echo(
-                    f"{name}: pass@1 {score_cell(summary.overall)}, {some(summary.overall.instances, 'instance')}"
-                )
+                shares = "" if has_functions(data.benchmark) else f"hidden tests {share_cell(summary.overall)}, "
+                instances = some(summary.overall.instances, "instance")
+                typer.echo(f"{name}: pass@1 {score_cell(summary.overall)}, {shares}{instances}")
         else:
-            _print_tables(data, axes or LABELS)
+            _print_tables(data, axes or (LABELS if has_functions(data.benchmark) else ["size"]))
         typer.echo(f"report: {report.with_suffix('.html') if write_more else report}")
     faults = [record for run in runs.values() for record in run.verdicts if record["status"] == "harness_error"]
     if faults:
@@ -158,13 +167,18 @@ def show_scores(
 
 
 def _print_tables(data: "ReportData", axes: Sequence[str]) -> None:
+    from dlbench.dataset.rebuild import has_functions
     from dlbench.reporting.sections.outcomes import tabulate_rounds
+    from dlbench.reporting.sections.rebuild import tabulate_tasks
     from dlbench.reporting.statistics import tabulate_statistics
-    from dlbench.reporting.tables import breakdown, draw, spreads, statuses
+    from dlbench.reporting.tables import breakdown, draw, share_cell, spreads, statuses
 
     console = open_console()
     console.print(draw("runs", tabulate_statistics(data.subjects)))
     console.print(draw("pass@1 (95 % interval)", breakdown(data.summaries, axes)))
+    if not has_functions(data.benchmark):
+        console.print(draw("hidden tests passed", breakdown(data.summaries, axes, share_cell)))
+        console.print(draw("tasks", tabulate_tasks(data)))
     if (rounds := tabulate_rounds(data))[1]:
         console.print(draw("repair rounds", rounds))
     if data.repeats:
@@ -196,8 +210,9 @@ def report(
     if public and out is None:
         raise DLBenchError("--public requires --out", fix="pass --out, a folder for the page")
     cutoffs = [day.date() for day in cutoff or ()]
-    axes = [str(axis) for axis in by or (() if out else (Breakdown.STAGE, Breakdown.TASK, Breakdown.DATA))]
-    axes += ["live"] if axes and cutoffs else []
+    axes = [str(axis) for axis in by or ()]
+    if cutoffs and (axes or not out):
+        axes = [*(axes or dataset.AXES), "live"]
     loaded = dataset.load(benchmark)
     if out is None:
         show_scores(runs, runs[0] / "report.md", loaded, axes, cutoffs, json)
@@ -208,6 +223,8 @@ def report(
 
 @dataclass(frozen=True)
 class ComparedRuns:
+    benchmark: "TrackBenchmark"
+    """With the selected instances of the runs' track."""
     tallies: "dict[str, dict[str, Tally]]"
     """By the name of the run, for the selected instances."""
     outside: int
@@ -218,16 +235,25 @@ class ComparedRuns:
 
 def read_compared_runs(folders: Sequence[Path], chosen: Chosen, *, plus: bool = False) -> ComparedRuns:
     """`plus`: failing on further inputs counts as failing."""
+    from dlbench.dataset.rebuild import open_track
     from dlbench.reporting import name_runs
-    from dlbench.reporting.caveats import check_comparable, copies_caveat, group_alike, hash_answers, run_caveats
+    from dlbench.reporting.caveats import (
+        check_comparable,
+        copies_caveat,
+        find_track,
+        group_alike,
+        hash_answers,
+        run_caveats,
+    )
     from dlbench.scoring import tally
     from dlbench.scoring.compare import find_common_instances
     from dlbench.scoring.tally import apply_plus
 
     if len(folders) < 2:
         raise DLBenchError("one run cannot be compared", where=str(folders[0]), fix="pass two run folders or more")
-    selected = {instance.id for instance in chosen.instances}
     named = name_runs([read_head(folder) for folder in folders])
+    selected = chosen.open_track(find_track(named.values()))
+    benchmark = open_track(chosen.benchmark, selected.track)
     check_comparable(list(named.values()))
     judged, answers, warnings = {}, {}, []
     # the tallies of a hundred runs take a few megabytes, their verdicts more than a gigabyte: one run at a time
@@ -236,12 +262,14 @@ def read_compared_runs(folders: Sequence[Path], chosen: Chosen, *, plus: bool = 
         if plus and not any("plus" in verdict for verdict in run.verdicts):
             fix = "judge its samples again with this version: `dlbench evaluate`"
             raise DLBenchError("it was not judged on further inputs", where=str(head.folder), fix=fix)
-        judged[name] = tally(apply_plus(run.verdicts) if plus else run.verdicts, chosen.benchmark)
+        judged[name] = tally(apply_plus(run.verdicts) if plus else run.verdicts, benchmark)
         answers[name] = hash_answers(run)
-        warnings += run_caveats(name, run, chosen.benchmark)
+        warnings += run_caveats(name, run, benchmark)
     warnings += [copies_caveat(names) for names in group_alike(answers)]
-    tallies = {name: {key: one for key, one in each.items() if key in selected} for name, each in judged.items()}
-    outside = len({key for each in judged.values() for key in each} - selected)
+    tallies = {
+        name: {key: one for key, one in each.items() if key in selected.instances} for name, each in judged.items()
+    }
+    outside = len({key for each in judged.values() for key in each} - set(selected.instances))
     common = find_common_instances(tallies)
     if not common.instances:
         raise DLBenchError(
@@ -249,7 +277,7 @@ def read_compared_runs(folders: Sequence[Path], chosen: Chosen, *, plus: bool = 
             f" {len(common.harness_errors)} have a harness error, {outside} are outside the selection",
             fix="compare runs of the same instances; run the command of a run with harness errors again to retry them",
         )
-    return ComparedRuns(tallies, outside, warnings)
+    return ComparedRuns(selected, tallies, outside, warnings)
 
 
 @command("compare")
@@ -273,7 +301,7 @@ def compare(
     from dlbench.scoring import compare as compare_tallies
 
     compared = read_compared_runs(runs, chosen, plus=plus)
-    found = compare_tallies(compared.tallies, chosen.benchmark, only_first=first)
+    found = compare_tallies(compared.tallies, compared.benchmark, only_first=first)
     benchmarks = _compare_benchmarks(other, found) if other else None
     if json:
         facts = {"warnings": compared.warnings, "outside_the_choice": compared.outside}

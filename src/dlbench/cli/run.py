@@ -94,8 +94,7 @@ def run(
     from dlbench.agreement.answers import RequestOptions
     from dlbench.dataset.validation import name_records
     from dlbench.generation import ModelOptions, generate
-    from dlbench.generation.sources import Sources, make_prompt_builder
-    from dlbench.generation.techniques.build import describe_shortage
+    from dlbench.generation.sources import Sources, describe_shortage, make_prompt_builder
     from dlbench.runs.samples import read_samples
 
     benchmark, instances = chosen.benchmark, chosen.instances

@@ -1,4 +1,4 @@
-"""The commands `task …`: list, check out, submit and validate rebuild tasks."""
+"""The commands `task …`: check out and submit rebuild tasks; and their validation."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dlbench import __version__, dataset
-from dlbench.cli.app import CORES, BenchmarkOption, JsonOption, SandboxOption, WorkerOptions, add_group, command
+from dlbench.cli.app import CORES, BenchmarkOption, Chosen, JsonOption, SandboxOption, WorkerOptions, add_group, command
 from dlbench.cli.engine import make_engine, prepare_named
 from dlbench.cli.output import counted, log, print_json
-from dlbench.errors import DLBenchError
-from dlbench.registry import find_known
+from dlbench.dataset.labels import Track
 from dlbench.runs import open_run
 from dlbench.runs.verdict import VERDICTS, Outcome, Status, Verdict
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from dlbench.execution.rebuild import RebuildTask
 
 task = add_group("task", "Rebuild packages of a release from their skeletons, in a folder: docs/rebuild.md.")
-IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Task id: `dlbench task list` shows them.")]
+IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Task id: `dlbench list --track rebuild` shows them.")]
 
 
 @dataclass(frozen=True)
@@ -37,27 +36,6 @@ class ProcessOptions:
         return make_engine(WorkerOptions(self.workers, sandbox=self.sandbox), self.timeout, self.memory)
 
 
-@command("list", task)
-def list_tasks(benchmark: BenchmarkOption = None, json: JsonOption = False) -> None:
-    """List the rebuild tasks: lines and definitions to write, modules, tests, labels of most functions inside."""
-    from dlbench.dataset.rebuild import find_labels, read_rebuilds
-
-    loaded = dataset.load(benchmark)
-    records = read_rebuilds(loaded.root)
-    labels = {name: find_labels(one, loaded.instances.values()) for name, one in records.items()}
-    if json:
-        print_json([one.model_dump(mode="json") | {"labels": labels[one.id]} for one in records.values()])
-        return
-    rows: list[tuple[str, ...]] = [("task", "lines", "definitions", "modules", "visible", "hidden", "labels")]
-    for one in sorted(records.values(), key=lambda one: one.lines):
-        counts = (one.lines, one.definitions, len(one.files), len(one.visible), len(one.hidden))
-        rows.append((one.id, *map(str, counts), ", ".join(labels[one.id].values())))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for name, *numbers, labelled in rows:
-        shown = (number.rjust(width) for number, width in zip(numbers, widths[1:-1], strict=True))
-        typer.echo(f"{name:<{widths[0]}}  {'  '.join(shown)}  {labelled}".rstrip())
-
-
 @command("checkout", task)
 def checkout(
     name: IdArgument,
@@ -68,7 +46,7 @@ def checkout(
     from dlbench.execution.rebuild_folder import write_folder
     from dlbench.workspace.environment import lock_of
 
-    chosen = _open_tasks([name], benchmark)[0]
+    chosen = open_tasks(Chosen(benchmark, instance=[name]))[0]
     loaded = dataset.load(benchmark)
     write_folder(chosen, folder, lock_of(chosen.prepared.project, loaded.root).read_text(encoding="utf-8"))
     typer.echo(f"wrote {folder}: read INSTRUCTIONS.md there")
@@ -91,7 +69,7 @@ def submit(
     from dlbench.execution.rebuild_folder import read_answer
     from dlbench.jsonl import Journal
 
-    chosen = _open_tasks([name], benchmark)[0]
+    chosen = open_tasks(Chosen(benchmark, instance=[name]))[0]
     files, links = read_answer(chosen, folder)
     if out is not None:
         open_attempts(out, model or out.resolve().name, dataset.load(benchmark), options)
@@ -136,26 +114,18 @@ def _describe(verdict: Verdict) -> list[str]:
     return lines
 
 
-@command("validate", task)
-def validate(
-    options: ProcessOptions,
-    names: Annotated[list[str] | None, typer.Argument(metavar="[ID]…", help="Tasks (default: all).")] = None,
-    benchmark: BenchmarkOption = None,
-    repeat: Annotated[int, typer.Option(min=1, help="Runs of the tests on the release.")] = 1,
-    shuffle: Annotated[bool, typer.Option("--shuffle", help="Each further run in another order.")] = False,
-    json: JsonOption = False,
+def validate_rebuilds(
+    tasks: "list[RebuildTask]", workers: int, engine: "Engine", *, repeat: int, shuffle: bool, json: bool
 ) -> None:
-    """Check that the release passes every test of a task, and its skeleton no hidden one."""
+    """Print the problems of each task: the release must pass every test, and the skeleton no hidden one."""
     from dlbench.execution.rebuild import validate_rebuild
     from dlbench.execution.rebuild_folder import find_copies
 
-    chosen = _open_tasks(names or [], benchmark)
-    engine = options.make_engine()
     problems: dict[str, list[str]] = {}
-    with counted("tasks", len(chosen)) as progress:
-        for one in chosen:
-            found = list(validate_rebuild(engine, one, repeat=repeat, shuffle=shuffle, workers=options.workers))
-            problems[one.record.id] = [*found, *find_copies(one)]
+    with counted("tasks", len(tasks)) as progress:
+        for one in tasks:
+            trouble = validate_rebuild(engine, one, repeat=max(1, repeat), shuffle=shuffle, workers=workers)
+            problems[one.record.id] = [*trouble, *find_copies(one)]
             progress(one.record.id)
     if json:
         print_json(problems)
@@ -168,15 +138,11 @@ def validate(
         raise typer.Exit(1)
 
 
-def _open_tasks(names: list[str], benchmark: Path | None) -> "list[RebuildTask]":
-    from dlbench.dataset.rebuild import read_rebuilds
+def open_tasks(chosen: Chosen) -> "list[RebuildTask]":
+    """The chosen rebuild tasks with their releases, which are fetched."""
+    from dlbench.dataset.rebuild import Rebuild
     from dlbench.execution.rebuild import RebuildTask
 
-    loaded = dataset.load(benchmark)
-    records = read_rebuilds(loaded.root)
-    if not records:
-        fix = "`dlbench construct rebuild` makes some; name another benchmark by --benchmark"
-        raise DLBenchError("the benchmark has no rebuild task", where=str(loaded.root), fix=fix)
-    chosen = [find_known(name, records, "rebuild task") for name in names] or list(records.values())
-    prepared = prepare_named(loaded, [one.project for one in chosen])
-    return [RebuildTask(one, prepared[one.project]) for one in chosen]
+    records = [one for one in chosen.open_track(Track.REBUILD).instances.values() if isinstance(one, Rebuild)]
+    prepared = prepare_named(chosen.benchmark, [one.project for one in records])
+    return [RebuildTask(one, prepared[one.project]) for one in records]

@@ -9,11 +9,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeGuard
 
 from pydantic import Field, ValidationError, model_validator
 
-from dlbench.dataset.loading import Kind, Problem
+from dlbench.dataset.labels import Track
+from dlbench.dataset.loading import Benchmark, Kind, Problem
 from dlbench.dataset.records import InnerPath, Instance, Labels, Project, Record, Sha256
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import write_whole
@@ -69,6 +70,23 @@ class Rebuild(Record):
     @property
     def tests(self) -> tuple[str, ...]:
         return (*self.visible, *self.hidden)
+
+
+TrackInstance = Instance | Rebuild
+"""An instance of any track."""
+TrackBenchmark = Benchmark[TrackInstance]
+
+
+def open_track(benchmark: Benchmark, track: Track) -> TrackBenchmark:
+    """The benchmark with the instances of this track; splits are of functions."""
+    if track is Track.FUNCTION:
+        return benchmark
+    changed = {"instances": read_rebuilds(benchmark.root), "splits": {}, "track": track}
+    return TrackBenchmark(**(vars(benchmark) | changed))
+
+
+def has_functions(benchmark: TrackBenchmark) -> TypeGuard[Benchmark]:
+    return benchmark.track is Track.FUNCTION
 
 
 def read_rebuilds(root: Path) -> dict[str, Rebuild]:

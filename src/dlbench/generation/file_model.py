@@ -10,9 +10,8 @@ from typing import Any
 
 from dlbench.dataset.target import fenced
 from dlbench.errors import DLBenchError
-from dlbench.generation.clients import ModelClient, ModelOptions, add_client
 from dlbench.generation.conversation import read_record
-from dlbench.generation.model import Answer, Model, Request
+from dlbench.generation.model import Answer, Model, ModelClient, ModelOptions, Request, add_client
 from dlbench.jsonl import read_lines
 from dlbench.runs.samples import OriginCheck, duplicate_sample
 

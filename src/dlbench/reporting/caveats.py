@@ -7,13 +7,16 @@ nothing of those it lacks: ignored, a pipeline that drops empty answers would ra
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
-from dlbench.dataset import Benchmark, Selection, name_live, select
+from dlbench.dataset import Selection, name_live, select
+from dlbench.dataset.labels import Track
+from dlbench.dataset.rebuild import TrackBenchmark, has_functions
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import read_lines
+from dlbench.registry import find_known
 from dlbench.reporting.tables import percent
 from dlbench.runs import NOTES, SAMPLES, Run
 from dlbench.scoring import Spread, Summary, spread, spread_of_samples
@@ -91,6 +94,16 @@ def find_spreads(named: Mapping[str, Run], summaries: Mapping[str, Summary]) -> 
     return found
 
 
+def find_track(runs: Iterable[Run]) -> Track:
+    """The track of all runs; functions where a configuration names none."""
+    tracks = {str(run.config.get("track", Track.FUNCTION)): run for run in runs}
+    if len(tracks) > 1:
+        listed = ", ".join(f"{run.folder.name} on {track}" for track, run in tracks.items())
+        what = f"scores of different tracks are not mixed: {listed}"
+        raise DLBenchError(what, fix="pass the runs of one track at a time")
+    return find_known(next(iter(tracks)), {str(track): track for track in Track}, "track")
+
+
 def check_comparable(runs: Sequence[Run]) -> None:
     """Scores on benchmarks of different comparability measure different things."""
     versions = {str(run.config["benchmark"]): run for run in runs if "benchmark" in run.config}
@@ -100,7 +113,7 @@ def check_comparable(runs: Sequence[Run]) -> None:
         raise DLBenchError(f"the runs are on benchmark versions that cannot be compared: {listed}", fix=fix)
 
 
-def comparability_caveats(named: Mapping[str, Run], benchmark: Benchmark) -> Iterator[str]:
+def comparability_caveats(named: Mapping[str, Run], benchmark: TrackBenchmark) -> Iterator[str]:
     """Why scores side by side measure different things."""
     for name, run in named.items():
         version = str(run.config.get("benchmark", benchmark.version))
@@ -142,13 +155,13 @@ _MANY = 0.05
 """Fewer answers cut off move pass@1 by at most about five points; a wrong server set-up makes more answers empty."""
 
 
-def collect_caveats(runs: Mapping[str, Run], summaries: Mapping[str, Summary], benchmark: Benchmark) -> list[str]:
+def collect_caveats(runs: Mapping[str, Run], summaries: Mapping[str, Summary], benchmark: TrackBenchmark) -> list[str]:
     found = [caveat for name, summary in summaries.items() for caveat in _harness_error_caveats(name, summary)]
     found += comparability_caveats(runs, benchmark)
     return found + [caveat for name, run in runs.items() for caveat in run_caveats(name, run, benchmark)]
 
 
-def run_caveats(name: str, run: Run, benchmark: Benchmark) -> list[str]:
+def run_caveats(name: str, run: Run, benchmark: TrackBenchmark) -> list[str]:
     """Of one run, independent of the runs beside it."""
     found = [*coverage_caveats(name, run, benchmark), *_cut_caveats(name, run, benchmark), *_empty_caveats(name, run)]
     if missing := find_unjudged(run):
@@ -166,7 +179,7 @@ def _harness_error_caveats(name: str, summary: Summary) -> Iterator[str]:
         )
 
 
-def _cut_caveats(name: str, run: Run, benchmark: Benchmark) -> Iterator[str]:
+def _cut_caveats(name: str, run: Run, benchmark: TrackBenchmark) -> Iterator[str]:
     known = [record for record in run.verdicts if record["instance"] in benchmark.instances]
     cut = sum(record.get("truncated") is True for record in known)
     if cut > _MANY * len(known):
@@ -210,8 +223,10 @@ def _find_cause(record: dict[str, Any]) -> str | None:
     return "thought" if is_thought else None
 
 
-def find_nearest_split(judged: set[str], benchmark: Benchmark) -> tuple[str, set[str]]:
+def find_nearest_split(judged: set[str], benchmark: TrackBenchmark) -> tuple[str, set[str]]:
     """The split that differs least from these instances, and its instances."""
+    if not has_functions(benchmark):
+        return "full", set(benchmark.instances)
     days = [benchmark.instances[one].introduced for one in judged if one in benchmark.instances]
     names = dict.fromkeys(["full", *benchmark.splits, *([name_live(min(days))] if days else [])])
     members = {name: {one.id for one in select(benchmark, Selection(split=name))} for name in names}
@@ -219,11 +234,13 @@ def find_nearest_split(judged: set[str], benchmark: Benchmark) -> tuple[str, set
     return name, members[name]
 
 
-def coverage_caveats(name: str, run: Run, benchmark: Benchmark) -> Iterator[str]:
+def coverage_caveats(name: str, run: Run, benchmark: TrackBenchmark) -> Iterator[str]:
     """What a run lacks of its split, or of the nearest one where its configuration does not list its instances."""
     asked, split = run.config.get("instances"), run.config.get("split")
     if isinstance(asked, list):
-        members = {one.id for one in select(benchmark, Selection(split=split))} if split in benchmark.splits else set()
+        members: set[str] = set()
+        if has_functions(benchmark) and split in benchmark.splits:
+            members = {one.id for one in select(benchmark, Selection(split=str(split)))}
         if left := members - set(asked):
             yield f"PART OF A SPLIT: {name} has {len(members) - len(left)} of the {len(members)} instances of {split}."
         return

@@ -14,7 +14,7 @@ _SHOWN = 10
 
 
 def describe_instances(found: Comparison) -> list[str]:
-    lines = [f"compared on the {len(found.instances)} instances that every run has judged"]
+    lines = [f"compared on the {len(found.instances)} instances that every run has judged, by {found.figure}"]
     if found.not_common:
         lines.append(f"LEFT OUT: {len(found.not_common)} instances that are not in every run")
     if found.harness_errors:
@@ -33,6 +33,7 @@ def tabulate_runs(found: Comparison) -> Tabled:
     return tabulate(found.standings, {
         "run": lambda one: one.name,
         "pass@1": lambda one: percent(one.pass_at_1),
+        **({found.figure: lambda one: percent(one.mean)} if found.figure != "pass@1" else {}),
         "95 %": lambda one: span(one.interval),
         "by project": lambda one: span(one.clustered),
         "solved": lambda one: one.solved,

@@ -6,8 +6,9 @@ from itertools import pairwise
 from statistics import median
 
 from dlbench.dataset import AXES, Benchmark, Instance
+from dlbench.dataset.rebuild import Rebuild, TrackInstance, find_labels, read_rebuilds
 from dlbench.dataset.statistics import Attempt, Statistics, mutation_score, summarise
-from dlbench.reporting.tables import to_markdown
+from dlbench.reporting.tables import Tabled, tabulate, to_markdown
 
 Bins = Sequence[float]
 LOC_BINS = (5, 8, 12, 16, 20, 30, 50, 80, math.inf)
@@ -37,9 +38,26 @@ def render_card(
     parts += [
         "### Agreement of the annotators\n\n" + _table(["axis", "Krippendorff's alpha"], figures["alpha"].items())
     ]
+    if rebuilds := read_rebuilds(benchmark.root):
+        parts += ["### Rebuild tasks\n\n" + _table(*tabulate_rebuilds(rebuilds.values(), benchmark))]
     parts += [benchmark.origin] if benchmark.origin else []
     parts += ["### Solved from the prompt alone\n\n" + _describe_solving(attempts, instances)]
     return "\n\n".join(parts) + "\n"
+
+
+def tabulate_rebuilds(instances: Iterable[TrackInstance], benchmark: Benchmark) -> Tabled:
+    """One row per rebuild task, by lines to write, with the labels of most functions inside."""
+    records = [one for one in instances if isinstance(one, Rebuild)]
+    functions = benchmark.instances.values()
+    return tabulate(sorted(records, key=lambda one: one.lines), {
+        "task": lambda one: one.id,
+        "lines": lambda one: one.lines,
+        "files": lambda one: len(one.files),
+        "definitions": lambda one: one.definitions,
+        "visible tests": lambda one: len(one.visible),
+        "hidden tests": lambda one: len(one.hidden),
+        "labels": lambda one: ", ".join(find_labels(one, functions).values()),
+    })  # fmt: skip
 
 
 def find_distributions(instances: Sequence[Instance], figures: Statistics) -> dict[str, dict[str, int]]:

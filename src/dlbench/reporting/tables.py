@@ -45,6 +45,13 @@ def score_cell(score: Score | None) -> str:
     return f"{percent(score.pass_at_1)} ({100 * score.interval.low:.0f} to {100 * score.interval.high:.0f}){mark}"
 
 
+def share_cell(score: Score | None) -> str:
+    """The mean share of tests passed, with its interval by project."""
+    if score is None or not score.instances:
+        return "n/a"
+    return f"{percent(score.passing_rate)} ({span(score.rate_clustered, '.0f')})"
+
+
 def points(difference: float) -> str:
     return "n/a" if math.isnan(difference) else f"{100 * difference:+.1f} points"
 
@@ -96,7 +103,7 @@ Columns = Mapping[str, Callable[[Item], object]]
 
 TEXT_COLUMNS = {"", "axis", "label", "status", "run", "above", "pass@1 of", "measure", "dataset", "text", "here"}
 TEXT_COLUMNS |= {"there", "resampled", "category", "subcategory", "rater", "other rater", "instance"}
-TEXT_COLUMNS |= {"encoder", "method", "reversed pairs"}
+TEXT_COLUMNS |= {"encoder", "method", "reversed pairs", "task", "labels"}
 """Headings of left-aligned columns; all others are numbers."""
 
 
@@ -105,8 +112,10 @@ def tabulate(items: Iterable[Item], columns: Columns[Item]) -> Tabled:
     return [*columns], [[str(cell(item)) for cell in columns.values()] for item in items]
 
 
-def breakdown(summaries: Mapping[str, Summary], axes: Iterable[str]) -> Tabled:
-    """One row per group, one column per run: pass@1 with its interval."""
+def breakdown(
+    summaries: Mapping[str, Summary], axes: Iterable[str], cell: Callable[[Score | None], str] = score_cell
+) -> Tabled:
+    """One row per group, one column per run: pass@1 with its interval, or what `cell` shows."""
     chosen = {"all", *axes}
     found = {name: {(one.axis, one.label): one for one in each.scores} for name, each in summaries.items()}
     keys = dict.fromkeys(key for scores in found.values() for key in scores if key[0] in chosen)
@@ -114,7 +123,7 @@ def breakdown(summaries: Mapping[str, Summary], axes: Iterable[str]) -> Tabled:
     for axis, label in keys:
         cells = [scores.get((axis, label)) for scores in found.values()]
         counted = max(one.instances for one in cells if one)
-        rows.append([axis, label, str(counted), *map(score_cell, cells)])
+        rows.append([axis, label, str(counted), *map(cell, cells)])
     return ["axis", "label", "instances", *summaries], rows
 
 

@@ -12,7 +12,7 @@ from functools import cache
 from operator import itemgetter
 from typing import Any, TypeVar
 
-from dlbench.dataset import Benchmark
+from dlbench.dataset.rebuild import TrackBenchmark
 from dlbench.registry import find_known
 from dlbench.runs.verdict import share_passed
 
@@ -67,7 +67,7 @@ class Tally:
         return 2 * self.passed > self.samples
 
 
-def tally(records: Iterable[dict[str, Any]], benchmark: Benchmark) -> dict[str, Tally]:
+def tally(records: Iterable[dict[str, Any]], benchmark: TrackBenchmark) -> dict[str, Tally]:
     """By instance, in the order of their first record. An instance that the benchmark does not have is an error."""
     found = {}
     every = list(records)

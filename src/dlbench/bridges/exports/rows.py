@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dlbench.construction.selection.licenses import list_license_files
+from dlbench.construction.selection.releases import list_license_files
 from dlbench.dataset import Benchmark, Instance, Project
 from dlbench.dataset.target import fenced
 from dlbench.generation.sources import Sources, make_prompt_builder

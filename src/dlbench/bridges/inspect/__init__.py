@@ -17,27 +17,16 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from pydantic import TypeAdapter
 
 from dlbench import __version__
-from dlbench.api import Judge
-from dlbench.bridges import shared
-from dlbench.bridges.shared import read_benchmark
+from dlbench.bridges.shared import find_judge, read_benchmark
 from dlbench.dataset import Instance, Selection, select
 from dlbench.errors import DLBenchError
 from dlbench.generation import Message, Model, ReferenceModel, Request, StubModel
-from dlbench.generation.sources import Sources, make_prompt_builder
-from dlbench.generation.techniques.build import PromptBuilder
+from dlbench.generation.sources import PromptBuilder, Sources, make_prompt_builder
 from dlbench.runs.samples import Sample
 from dlbench.runs.verdict import Outcome, Status, Verdict
 from dlbench.scoring.summary import KS
 
 __all__ = ["baseline", "converse", "dl_bench", "verdict"]
-
-
-def find_judge(
-    benchmark: str | None, sandbox: str, mode: str, timeout: float, memory: int, workers: int | None
-) -> Judge:
-    """Options as those of `dlbench evaluate`; None is the bundled benchmark, or one worker per core."""
-    options = {"sandbox": sandbox, "mode": mode, "timeout": timeout, "memory": memory, "workers": workers}
-    return shared.find_judge(benchmark, cached=0, **options)
 
 
 LATER_TURNS = "later_turns"
@@ -97,10 +86,10 @@ def verdict(
     workers: int | None = None,
 ) -> Scorer:
     """Runs the project's own tests, sandboxed, in warm workers. The options are those of `dlbench evaluate`."""
-    settings = benchmark, sandbox, mode, timeout, memory, workers
+    options = {"sandbox": sandbox, "mode": mode, "timeout": timeout, "memory": memory, "workers": workers}
 
     def judge(sample: Sample) -> Verdict:
-        return find_judge(*settings).submit(sample).result()
+        return find_judge(benchmark, cached=0, **options).submit(sample).result()
 
     async def score(state: TaskState, target: Target) -> Score:
         output = state.output
@@ -149,7 +138,8 @@ def dl_bench(
     """
     if samples < 1:
         raise DLBenchError(f"samples must be at least 1, you passed {samples}", fix="pass -T samples=1 or more")
-    judge = find_judge(benchmark, sandbox, mode, timeout, memory, workers)
+    options = {"sandbox": sandbox, "mode": mode, "timeout": timeout, "memory": memory, "workers": workers}
+    judge = find_judge(benchmark, cached=0, **options)
     whole = judge.benchmark
     chosen = select(whole, Selection(split=split))
     judge.prepare(*dict.fromkeys(instance.project for instance in chosen))

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from dlbench.dataset.labels import Track
+from dlbench.dataset.rebuild import has_functions
 from dlbench.jsonl import read_lines
 from dlbench.reporting.charts import rect
 from dlbench.reporting.charts.bars import draw_mix
@@ -55,8 +57,9 @@ def overlap(data: ReportData) -> list[Block]:
     return [Plot(grid, "Do two runs solve the same instances?"), Text(note)]
 
 
-@section("wordings", "Prompt variants", order=90)
+@section("wordings", "Prompt variants", order=90, track=Track.FUNCTION)
 def prompt_variants(data: ReportData) -> list[Block]:
+    assert has_functions(data.benchmark)
     blocks: list[Block] = []
     for name, run in data.runs.items():
         studied = study_run(run, data.benchmark)
