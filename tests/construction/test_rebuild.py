@@ -92,7 +92,7 @@ class TestMean:
             squared(None)
 """
 TESTS += "".join(f"""
-    def test_mean_{number}(self):
+    def test_mean_{chr(97 + number)}(self):
         mean = Mean()
         mean.add({number})
         assert mean.count == 1
@@ -100,7 +100,7 @@ TESTS += "".join(f"""
 """ for number in range(10))  # fmt: skip
 TESTS += "".join(f"""
 
-def test_squared_{number}():
+def test_squared_{chr(97 + number)}():
     assert squared({number}) == {number**2}
     assert absolute(-{number}) == {number}
     assert find("squared") is squared
@@ -111,12 +111,36 @@ TESTS += """
 def test_needs_others():
     assert squared(1) and len(TURNS) == 12
 """
+SHARED = """from model.losses import Mean
+
+
+class Checks:
+    start = 0
+
+    def test_sum(self):
+        mean = Mean()
+        mean.add(self.start)
+        assert mean.total == self.start
+
+    def test_count(self):
+        mean = Mean()
+        mean.add(self.start)
+        assert mean.count == 1
+"""
+DERIVED = """from shared_test import Checks
+
+
+class TestFour(Checks):
+    start = 4
+"""
 FILES = {
     "model/__init__.py": "from . import losses, registry\n",
     "model/registry.py": REGISTRY,
     "model/losses.py": LOSSES,
     "model/untested.py": UNTESTED,
     "tests/test_model.py": TESTS,
+    "tests/shared_test.py": SHARED,
+    "tests/test_derived.py": DERIVED,
 }
 
 
@@ -156,6 +180,12 @@ def test_half_of_the_tests_that_need_the_code_are_hidden(made: Rebuild) -> None:
     for owner in ("tests/test_model.py::TestMean", "tests/test_model.py::test_squared"):
         assert any(test.startswith(owner) for test in made.hidden)
         assert any(test.startswith(owner) for test in made.visible)
+
+
+def test_test_files_may_import_others(made: Rebuild) -> None:
+    derived = {f"tests/test_derived.py::TestFour::{name}" for name in ("test_sum", "test_count")}
+    assert derived & set(made.hidden)
+    assert derived & set(made.visible)
 
 
 @pytest.mark.parametrize("name", ["test_names", "test_raises_anything", "test_needs_others"])

@@ -85,10 +85,10 @@ class Pipeline:
             self.log(f"{self.name}: collection is incomplete: {found.why.splitlines()[0]}")
         self.work.write("collected", ({"id": test} for test in found.tests), self.name)
 
-    def trace(self, seconds: float = TRACE_SECONDS) -> None:
-        """Step 4: record which functions each test runs, resuming if interrupted."""
+    def trace(self, seconds: float = TRACE_SECONDS, cases: int = _MOST_CASES) -> None:
+        """Step 4: record which functions each test runs, resuming if interrupted. `cases`: of a parametrized test."""
         tests = [row["id"] for row in self.work.read("collected", self.name)]
-        selected = choose_cases(tests, _MOST_CASES)
+        selected = choose_cases(tests, cases)
         # A fixed order unrelated to folders, so that every part is sampled if time runs out early.
         files = {test.partition("::")[0] for test in selected}
         shuffled = sorted(files, key=lambda file: sha256(file.encode()).hexdigest())

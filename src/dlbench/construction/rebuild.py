@@ -38,6 +38,8 @@ _SHUFFLES = (1, 2, 3, 4)
 """Seeds of the runs on the release after the first, which is traced."""
 _ROUNDS = 20
 """Attempts to make a skeleton whose tests can be collected."""
+_CASES = 4
+"""Of a parametrized test."""
 _MOST_SECONDS = 10.0
 """Of one test."""
 TEST_SECONDS = 120.0
@@ -82,7 +84,7 @@ class RebuildConstruction:
             else:
                 self.pipeline.collect()
         if not self.work.has("trace", self.name):
-            self.pipeline.trace(self.seconds)
+            self.pipeline.trace(self.seconds, _CASES)
         if not self.work.has("imported", self.name):
             self.log(f"{self.name}: tracing what runs on import")
             self._save_imported(collect(self.engine, self.prepared, self._test_files, trace=True))
@@ -213,12 +215,12 @@ class RebuildConstruction:
         """The definitions that must keep their bodies, and the stable tests that fail without the others."""
         kept = self._kept & self._list_bodies(unit.files)
         tests = self._find_tests(unit, kept, where)
-        outcomes, is_whole = self._run_skeleton(unit, kept, tests, where)
-        if not is_whole:
+        outcomes, is_collected = self._run_skeleton(unit, kept, tests, where)
+        if not is_collected:
             kept, collected = self._find_kept(unit, kept, where)
             tests = [test for test in self._find_tests(unit, kept, where) if test in collected]
             outcomes, _ = self._run_skeleton(unit, kept, tests, where)
-        return kept, [test for test in tests if outcomes[test] in (Outcome.FAILED, Outcome.ERROR)]
+        return kept, [test for test in tests if outcomes.get(test) in (Outcome.FAILED, Outcome.ERROR)]
 
     def _cut(self, unit: Unit, kept: set[str]) -> dict[str, Reduction]:
         """The unit's modules that lose a body, reduced."""
@@ -268,17 +270,17 @@ class RebuildConstruction:
             what = f"{self.name}: running {len(found.tests)} tests on the release, order {seed}"
             run = self._run(found.tests, {}, files, found.allowed, what, seed)
             found = _Stable(
-                [test for test in found.tests if run["outcomes"][test] == Outcome.PASSED],
+                [test for test in found.tests if run["outcomes"].get(test) == Outcome.PASSED],
                 (*found.allowed, *run["learned"]),
             )
         return found
 
     def _run_skeleton(self, unit: Unit, kept: set[str], tests: list[str], where: str) -> tuple[dict[str, str], bool]:
-        """The outcomes of these tests, and whether all could be run."""
+        """The outcomes of the tests that could be run, and whether all test files could be collected."""
         texts = {path: one.text for path, one in self._cut(unit, kept).items()}
         what = f"{where}: running {len(tests)} tests on the skeleton"
         run = self._run(tests, texts, tuple(texts), self._stable.allowed, what)
-        return run["outcomes"], run["is_whole"]
+        return run["outcomes"], run["is_collected"]
 
     def _run(
         self,
@@ -289,7 +291,7 @@ class RebuildConstruction:
         what: str,
         seed: int | None = None,
     ) -> Row:
-        """What these tests did with these modules; known if this was run before."""
+        """What these tests did with these modules; known if this was run before. Of tests that did not end, nothing."""
         facts = [self.prepared.tree.parent.name, self.prepared.environment.name, hash_skeleton(texts), seed]
         key = sha256(json.dumps([*facts, *answer, *tests]).encode()).hexdigest()[:32]
         with Journal(self.work.path("rebuild_runs", self.name)) as journal:
@@ -312,9 +314,9 @@ class RebuildConstruction:
                 known[key] = {
                     "key": key,
                     "what": what,
-                    "outcomes": {test: str(outcome) for test, outcome in run.outcomes.items()},
+                    "outcomes": {test: str(run.outcomes[test]) for test in tests if test in run.seconds},
                     "learned": sorted(run.learned),
-                    "is_whole": not run.load_errors and run.seconds.keys() >= set(tests),
+                    "is_collected": bool(run.seconds) and not run.load_errors,
                     "messages": run.messages,
                 }
                 journal.append(known[key])
