@@ -66,7 +66,7 @@ def checkout(
     from dlbench.execution.rebuild_folder import write_folder
     from dlbench.workspace.prepare import lock_of
 
-    chosen = _open_tasks([name], benchmark)[0]
+    chosen = open_tasks([name], benchmark)[0]
     loaded = dataset.load(benchmark)
     write_folder(chosen, folder, lock_of(chosen.prepared.project, loaded.root).read_text(encoding="utf-8"))
     typer.echo(f"wrote {folder}: read INSTRUCTIONS.md there")
@@ -87,7 +87,7 @@ def submit(
     from dlbench.execution.rebuild_folder import read_answer
     from dlbench.jsonl import Journal
 
-    chosen = _open_tasks([name], benchmark)[0]
+    chosen = open_tasks([name], benchmark)[0]
     files, links = read_answer(chosen, folder)
     engine = options.make_engine()
     log(f"judging {len(files)} changed files with {len(chosen.record.tests)} tests")
@@ -132,7 +132,7 @@ def validate(
     from dlbench.execution.rebuild import validate_rebuild
     from dlbench.execution.rebuild_folder import find_copies
 
-    chosen = _open_tasks(names or [], benchmark)
+    chosen = open_tasks(names or [], benchmark)
     engine = options.make_engine()
     problems: dict[str, list[str]] = {}
     with counted("tasks", len(chosen)) as progress:
@@ -151,7 +151,7 @@ def validate(
         raise typer.Exit(1)
 
 
-def _open_tasks(names: list[str], benchmark: Path | None) -> "list[RebuildTask]":
+def open_tasks(names: list[str], benchmark: Path | None) -> "list[RebuildTask]":
     from dlbench.dataset.rebuild import read_rebuilds
     from dlbench.execution.rebuild import RebuildTask
 
