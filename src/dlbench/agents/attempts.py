@@ -33,15 +33,16 @@ PRESETS = {
     "mini-swe-agent": "mini -y --exit-immediately -l 0 -m openai/{model} -o {tmp}/mini.json -t {task}",
 }
 _GIT = ("git", "-c", "user.name=dlbench", "-c", "user.email=dlbench@localhost", "-c", "init.defaultBranch=main")
-_NOT_STARTED = 127
+_NOT_STARTED, _MOST_AUDITED = 127, 100_000
 _SUSPICIOUS = {
-    "download": r"\b(pip3?|uv|conda|poetry)\b[^\n;&|]*\b(install(?! +(-e +)?\.)|download|add|sync)\b"
+    "download": r"\b(pip3?|uv|conda|poetry)\b[^\n;&|]{0,200}\b(install(?! +(-e +)?\.)|download|add|sync)\b"
     r"|\bnpm +i|\b(curl|wget)\b|\bgit +(clone|fetch|pull)\b",
-    "copies": r"(site|dist)-packages/\S*({names})|\bpip\S* +(show|cache)|\.cache\b|\.whl\b"
+    "copies": r"(site|dist)-packages/\S{0,200}({names})|\bpip\S* +(show|cache)|\.cache\b|\.whl\b"
     r"|\b(find|locate|grep -\S+ \S+) +/(usr|root|home|opt|var|etc)?(?=[\s'\"]|$)",
-    "hidden_tests": r"\b(find|locate|ls|cat|grep|rg)\b[^\n]*(hidden|(rebuilds|verdicts)\b)",
+    "hidden_tests": r"\b(find|locate|ls|cat|grep|rg)\b[^\n]{0,200}(hidden|(rebuilds|verdicts)\b)",
     "workspace": r"DLBENCH_HOME|{home}",
-    "judge": r"\bkill\b[^\n;&|]* -?1\b|\b(pkill|killall)\b[^\n;&|]*(dlbench|bwrap|judge)|\bos\.kill\(|/proc/\d+/",
+    "judge": r"\bkill\b[^\n;&|]{0,200} -?1\b|\b(pkill|killall)\b[^\n;&|]{0,200}(dlbench|bwrap|judge)"
+    r"|\bos\.kill\(|/proc/\d+/",
 }
 """What a command holds that looks for more than the task shows, by kind of finding."""
 _EDITS = frozenset({"old", "new", "old_str", "new_str", "old_string", "new_string", "file_text", "patch", "diff"})
@@ -106,8 +107,8 @@ class AgentRun:
             ended = run_agent(cell, plan, out / "output.log", relay)
             output = (out / "output.log").read_text(encoding="utf-8", errors="replace")
             problem = relay.problem
-            if ended.exit == _NOT_STARTED and not relay.requests:
-                problem = f"the agent did not start: {output.strip()[-500:]}"
+            if not relay.requests and (self.endpoint is not None or ended.exit == _NOT_STARTED):
+                problem = f"the agent did not start, or asked no model: {output.strip()[-500:]}"
             if problem:
                 verdict = Verdict(task.name, sample, Status.HARNESS_ERROR, {}, message=problem)
             else:
@@ -189,7 +190,9 @@ def audit(relay: Relay, output: str, names: Iterable[str], known: Iterable[Path]
     yield from ({"kind": "network", "what": what, "count": count} for what, count in sorted(relay.refused.items()))
     words = {"{names}": "|".join(map(re.escape, names)), "{home}": re.escape(str(home()))}
     found: Counter[tuple[str, str]] = Counter()
-    for command in [one for turn in relay.turns for one in list_commands(turn)] or output.splitlines():
+    commands = [one for turn in relay.turns for one in list_commands(turn)] or output[:_MOST_AUDITED].splitlines()
+    for command in dict.fromkeys(commands):
+        command = command[:_MOST_AUDITED]
         for folder in known:
             command = command.replace(str(folder), "")
         for kind, pattern in _SUSPICIOUS.items():

@@ -55,7 +55,7 @@ class Relay:
     """Why the last request got no answer of the model, if that is the endpoint's fault."""
 
     def __post_init__(self) -> None:
-        self._lock, self._written, self._known = threading.Lock(), 0, set[str]()
+        self._lock, self._written, self._kept, self._known = threading.Lock(), 0, 0, set[int]()
         self.hide = Secrets(*(self.endpoint.secrets if self.endpoint is not None else ())).hide
 
     @contextmanager
@@ -111,10 +111,14 @@ class Relay:
         return json.dumps(request).encode(), self._find_new(messages if isinstance(messages, list) else [messages])
 
     def _find_new(self, messages: list[Any]) -> list[Any]:
-        keys = {json.dumps(message, sort_keys=True): message for message in messages}
+        new = []
         with self._lock:
-            new = [message for key, message in keys.items() if key not in self._known]
-            self._known |= keys.keys()
+            for message in messages:
+                text = json.dumps(message, sort_keys=True)
+                if hash(text) not in self._known and self._kept < _MOST_LOG:
+                    self._known.add(hash(text))
+                    self._kept += len(text)
+                    new.append(message)
             self.turns += new
         return new
 
