@@ -21,7 +21,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from dlbench.agreement.solutions import write_copy
+from dlbench.agreement.answers import write_copy
 from dlbench.dataset import Instance, load
 from dlbench.execution import Engine, Limits, choose_sandbox
 from dlbench.execution.pool import Pool, Task

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dlbench.agreement.solutions import write_copy
+from dlbench.agreement.answers import write_copy
 from dlbench.dataset import load
 from dlbench.execution import Engine, Limits, choose_sandbox
 from dlbench.execution.pool import Pool, Task

@@ -22,10 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from dlbench.analysis.bugs.failures import Failure
+from dlbench.analysis.bugs import Failure, classify, read_categories
 from dlbench.analysis.bugs.llm_judge import CERTAIN, choose_examples, parse_answer, write_question
-from dlbench.analysis.bugs.rules import classify
-from dlbench.analysis.bugs.taxonomy import read_categories
 from dlbench.dataset import Instance
 from dlbench.reporting.tables import to_markdown
 

@@ -18,20 +18,26 @@ from dlbench import dataset
 from dlbench.cli.app import WorkerOptions
 from dlbench.cli.construct_common import make_construction_engine
 from dlbench.cli.output import log
+from dlbench.construction import Row, WorkFolder, for_each_project
 from dlbench.construction.labelling.catalogue import Entry, read_catalogue
 from dlbench.construction.pipeline import Pipeline
 from dlbench.construction.project_spec import read_specs
 from dlbench.construction.screening import find_duplicates
 from dlbench.construction.trace import LEAST_TESTS, Trace, choose_tests
-from dlbench.construction.training_set import PLACEHOLDER, write_prompt
-from dlbench.construction.work_folder import Row, WorkFolder, for_each_project
-from dlbench.construction.write_instances import LAST_ANSWERS, copy_project, make_instance, write_instance
+from dlbench.construction.write_instances import (
+    LAST_ANSWERS,
+    PLACEHOLDER,
+    copy_project,
+    make_instance,
+    write_instance,
+    write_prompt,
+)
 from dlbench.dataset import Benchmark
 from dlbench.dataset.leakage import find_leaks
 from dlbench.dataset.loading import Kind
 from dlbench.dataset.target import TargetError, find_target
 from dlbench.generation.sources import Sources
-from dlbench.generation.techniques.stage_predictor import NearestPrompts
+from dlbench.generation.techniques.examples import NearestPrompts
 from dlbench.parsing import parse
 from dlbench.workspace import fetch
 

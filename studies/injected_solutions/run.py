@@ -22,10 +22,10 @@ from pathlib import Path
 from random import Random
 
 from dlbench.agreement import select
+from dlbench.agreement.answers import Solution, group_identical, make_solution, write_copy
 from dlbench.agreement.matrix import MATRIX, MatrixRow, describe_not_run, fill_matrix
 from dlbench.agreement.model_tests import ModelTest, make_model_test, read_project_tests
 from dlbench.agreement.selection import RULES
-from dlbench.agreement.solutions import Solution, group_identical, make_solution, write_copy
 from dlbench.agreement.study import InstanceVotes, compare_rules
 from dlbench.cli.output import open_console, print_json
 from dlbench.dataset import Benchmark, Instance, Selection, load

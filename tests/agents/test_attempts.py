@@ -8,13 +8,20 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from dlbench.runs.verdict import Verdict
 from dlbench.workspace.home import home
 from tests.agents.scripted import KEY, SOLVE, bash, run_agent, run_builtin
 from tests.execution.rebuild_toy import HIDDEN, TASK
 from tests.generation.endpoint import Endpoint, refusal
+
+
+def share_of(record: dict[str, Any]) -> float:
+    return Verdict.from_record(record).share
+
 
 _PASS_ALL = "import pytest\n@pytest.hookimpl(hookwrapper=True)\ndef pytest_runtest_makereport(item, call):\n"
 _PASS_ALL += "    outcome = yield\n    outcome.get_result().outcome = 'passed'\n"
@@ -24,7 +31,7 @@ def test_an_attempt_that_solves_the_task_passes(toys: Path, tmp_path: Path, sand
     visible = bash("python -m pytest -q -p no:cacheprovider @VISIBLE_TESTS.txt")
     done = run_builtin(toys, tmp_path / "run", [*SOLVE, visible], "--sandbox", sandbox)
     [record] = done.records
-    assert (done.status, record["status"], record["share"]) == (0, "pass", 1), done.text
+    assert (done.status, record["status"], share_of(record)) == (0, "pass", 1), done.text
     assert set(record["tests"]) == set(HIDDEN)
     assert "4 passed" in done.outputs[-1]
     assert record["leaks"] == []
@@ -41,7 +48,7 @@ def test_an_attempt_that_solves_the_task_passes(toys: Path, tmp_path: Path, sand
 
 def test_an_attempt_that_does_nothing_fails(toys: Path, tmp_path: Path) -> None:
     done = run_builtin(toys, tmp_path / "run", [])
-    assert (done.status, done.records[0]["status"], done.records[0]["share"]) == (0, "fail", 0)
+    assert (done.status, done.records[0]["status"], share_of(done.records[0])) == (0, "fail", 0)
     assert "0 of 1 passed, 0.0% of hidden tests" in done.text
     assert (done.folder / "diff.patch").read_text() == ""
 
@@ -80,7 +87,7 @@ def test_cheats_gain_nothing_and_are_reported(toys: Path, tmp_path: Path, sandbo
     ]
     done = run_builtin(toys, tmp_path / "run", calls, "--sandbox", sandbox)
     [record] = done.records
-    assert (record["status"], record["share"]) == ("fail", 0), done.text
+    assert (record["status"], share_of(record)) == ("fail", 0), done.text
     assert {"conftest.py", "toylib/conftest.py", "tests/test_core.py"} <= record["ignored"].keys()
     shown = "\n".join(done.outputs)
     assert CHEATS["network"][1] in shown
@@ -197,9 +204,10 @@ def test_wrong_input_is_named(toys: Path, tmp_path: Path, options: tuple[str, ..
 
 
 def test_a_program_that_the_sandbox_does_not_show_is_no_verdict(toys: Path, tmp_path: Path) -> None:
-    program = tmp_path / "my-agent"
+    program = tmp_path / "agents" / "my-agent"
+    program.parent.mkdir()
     program.write_text("#!/bin/sh\necho solved\n")
     program.chmod(0o755)
     done = run_agent(toys, tmp_path / "run", "--command", str(program))
     assert (done.status, "cannot be run in the sandbox" in done.text) == (1, True), done.text
-    assert run_agent(toys, tmp_path / "other", "--command", str(program), "--mount", tmp_path).status == 0
+    assert run_agent(toys, tmp_path / "other", "--command", str(program), "--mount", program.parent).status == 0

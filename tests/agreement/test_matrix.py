@@ -4,10 +4,10 @@ import json
 
 import pytest
 
+from dlbench.agreement.answers import group_identical, make_solution
 from dlbench.agreement.matrix import MATRIX, Matrix, MatrixRow, fill_matrix, read_matrix
 from dlbench.agreement.model_tests import read_model_tests
 from dlbench.agreement.selection import choose
-from dlbench.agreement.solutions import group_identical, make_solution
 from dlbench.errors import DLBenchError
 from dlbench.execution.cross_run import CrossRunPool
 

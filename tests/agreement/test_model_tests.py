@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dlbench.agreement.answers import build_test_prompt
 from dlbench.agreement.model_tests import MAX_TESTS, count_distinct, read_model_tests
 from dlbench.agreement.model_tests.rename import restore_names
-from dlbench.agreement.requests import build_test_prompt
 from dlbench.agreement.variants import Variant
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from dlbench.agreement.answers import Answers
 from dlbench.agreement.model_tests import read_model_tests
-from dlbench.agreement.solutions import Answers
 from dlbench.agreement.study import measure_quality
 from dlbench.errors import DLBenchError
 from dlbench.execution.cross_run import CrossRunPool

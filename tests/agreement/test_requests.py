@@ -1,6 +1,6 @@
 """A model sees one set of names: in the task, the signature, the skeleton and the closing line."""
 
-from dlbench.agreement.requests import show_question
+from dlbench.agreement.answers import show_question
 from dlbench.agreement.variants import Variant
 from dlbench.generation.techniques import find_technique
 from tests.agreement.instances import SOURCE, make_instance
@@ -26,7 +26,7 @@ def test_method_has_one_name_in_the_whole_prompt():
 
 
 def test_original_variant_shows_the_instance():
-    from dlbench.generation.techniques.base import read_question
+    from dlbench.generation.techniques import read_question
 
     instance = make_instance("Words.", "Net.step")
     variant = Variant(instance.id, 0, "original", "Words.", "step")

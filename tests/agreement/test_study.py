@@ -6,9 +6,9 @@ from dataclasses import asdict
 import pytest
 
 from dlbench.agreement import SelectedSolution, choose_for, make_sample
+from dlbench.agreement.answers import Answers, make_solution
 from dlbench.agreement.matrix import Matrix
 from dlbench.agreement.model_tests import read_model_tests
-from dlbench.agreement.solutions import Answers, make_solution
 from dlbench.agreement.study import (
     InstanceVotes,
     RunArtifacts,

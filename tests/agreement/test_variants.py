@@ -5,9 +5,9 @@ import json
 
 import pytest
 
+from dlbench.agreement.answers import RequestOptions, make_request
 from dlbench.agreement.mutation import gather_variants, show_difference
 from dlbench.agreement.mutation.meaning_guard import CHARACTERS, EMBEDDINGS, default_similarity
-from dlbench.agreement.requests import RequestOptions, make_request
 from dlbench.errors import DLBenchError
 from dlbench.generation import Budget, Limits, OpenAIModel, RateLimiter
 from dlbench.generation.budget import BudgetSpent

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dlbench.analysis.benchmark_correlation import compare_all, read_scores
+from dlbench.analysis.rankings import compare_all, read_scores
 from dlbench.errors import DLBenchError
 from tests.scoring.test_against import DL_BENCH, DS_1000
 

@@ -10,19 +10,19 @@ import pytest
 
 pytest.importorskip("sklearn")
 
-from dlbench.analysis.classifier import evaluate
-from dlbench.analysis.classifier.data import UNKNOWN, borrow, draw_folds, gather_prompts
-from dlbench.analysis.classifier.evaluate import (
+from dlbench.analysis.classifier import (
     MAJORITY,
     METHODS,
     PROJECT,
     WORDS,
     cross_validate,
+    evaluate,
     predict,
     predict_by_project,
     train,
 )
 from dlbench.analysis.corpora import Corpus, Item
+from dlbench.analysis.labelled_prompts import UNKNOWN, borrow, draw_folds, gather_prompts
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import Journal
 from tests.analysis.encoders import Letters

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlbench.analysis.efficiency.measure import (
+from dlbench.analysis.efficiency import Noise, average, find_direction, find_noise, find_ratio, summarise
+from dlbench.analysis.measurements import (
     AGAIN,
     REFERENCE,
     Measurement,
@@ -24,7 +25,6 @@ from dlbench.analysis.efficiency.measure import (
     measure_code_of,
     measure_maintainability,
 )
-from dlbench.analysis.efficiency.summary import Noise, average, find_direction, find_noise, find_ratio, summarise
 from dlbench.errors import DLBenchError
 from dlbench.execution.engine import TargetInModule
 from dlbench.jsonl import Journal

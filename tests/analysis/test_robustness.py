@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from dlbench.analysis.ranking_robustness import measure_robustness
+from dlbench.analysis.rankings import measure_robustness
 from dlbench.scoring import tally
 from tests.scoring.made import ids_of, make_benchmark, verdicts
 

@@ -11,7 +11,7 @@ from inspect_ai.log import read_eval_log, write_eval_log
 from typer.testing import CliRunner
 
 import dlbench
-from dlbench.bridges.inspect.task import LATER_TURNS, as_score, dl_bench
+from dlbench.bridges.inspect import LATER_TURNS, as_score, dl_bench
 from dlbench.bridges.shared import judges
 from dlbench.cli import app
 from dlbench.dataset import Selection, load, select

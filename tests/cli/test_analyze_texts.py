@@ -79,7 +79,7 @@ def test_divergence_rejects_a_text_that_is_not_utf_8(tasks, tmp_path):
 @pytest.fixture
 def classifier_letters(monkeypatch):
     pytest.importorskip("sklearn")
-    monkeypatch.setattr("dlbench.analysis.classifier.evaluate.open_encoder", lambda name: Letters())
+    monkeypatch.setattr("dlbench.analysis.classifier.open_encoder", lambda name: Letters())
 
 
 def test_stage_evaluate_compares_methods_and_stores_predictions(classifier_letters, official, tmp_path):
@@ -99,7 +99,7 @@ def test_stage_evaluate_compares_methods_and_stores_predictions(classifier_lette
 
 def test_fast_stage_evaluation_needs_no_encoder(official, tmp_path, monkeypatch):
     pytest.importorskip("sklearn")
-    monkeypatch.setattr("dlbench.analysis.classifier.evaluate.open_encoder", pytest.fail)
+    monkeypatch.setattr("dlbench.analysis.classifier.open_encoder", pytest.fail)
     ended = run_cli("analyze", "stage", "evaluate", official, "--fast", "--folds", 3, "--out", tmp_path / "out")
     assert ended.exit_code == 0, ended.output
     assert "frozen" not in ended.output
@@ -148,7 +148,7 @@ def test_predicted_stages_require_their_technique(toy_root, tmp_path):
 
 def test_predicted_stage_selects_examples(toy_root, tmp_path):
     from dlbench.dataset import load
-    from dlbench.generation.techniques.stage_predictor import hash_prompt
+    from dlbench.generation.techniques.examples import hash_prompt
 
     instance = load(toy_root).instances[SCALE]
     record = {"instance": SCALE, "prompt": hash_prompt(instance.prompt), "stage": "inference"}

@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dlbench.cli import app
-from dlbench.cli.report import judge_into
+from dlbench.cli.engine import judge_into
 from dlbench.dataset import load
 from dlbench.reporting.leaderboard.entry import hash_verdicts, name_entry, read_entry, score_claims, write_entry
 from dlbench.runs.verdict import Status

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from typer.testing import CliRunner
 from dlbench.cli import app
 from dlbench.dataset import load
 from dlbench.execution.rebuild_folder import cut_tests
+from dlbench.runs import read_run
 from dlbench.workspace import prepare
 from dlbench.workspace.home import home
 from tests.execution.rebuild_toy import CORE, CORE_TESTS, HIDDEN, RIGHT, TASK, VISIBLE, write_rebuild_toy
@@ -31,8 +33,16 @@ def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(toys: Path, *arguments: object) -> tuple[int, str]:
-    done = CliRunner().invoke(app, ["task", *map(str, arguments), "--benchmark", str(toys)])
+    return invoke("task", *arguments, "--benchmark", toys)
+
+
+def invoke(*arguments: object) -> tuple[int, str]:
+    done = CliRunner().invoke(app, [*map(str, arguments)])
     return done.exit_code, done.output
+
+
+def validate(toys: Path, *arguments: object) -> tuple[int, str]:
+    return invoke("validate", "--track", "rebuild", *arguments, "--workers", 1, "--benchmark", toys)
 
 
 @pytest.fixture
@@ -84,8 +94,25 @@ def test_a_right_answer_is_submitted(toys: Path, folder: Path, tmp_path: Path) -
     assert f"visible  {len(VISIBLE)}/{len(VISIBLE)} passed" in output
     assert "ignored  tests/conftest.py" in output
     assert "ignored  toylib/linked.py: a link" in output
-    record = json.loads((tmp_path / "run" / "rebuilds.jsonl").read_text())
-    assert (record["instance"], record["status"], record["kind"]) == (TASK, "pass", "rebuild")
+    (record,) = read_run(tmp_path / "run").verdicts
+    assert (record["instance"], record["sample"], record["status"]) == (TASK, 0, "pass")
+    assert (list(record["tests"]), list(record["visible"])) == (list(HIDDEN), list(VISIBLE))
+
+
+def test_submitted_attempts_make_a_run(toys: Path, folder: Path, tmp_path: Path) -> None:
+    """An attempt that is submitted again replaces the first; another one counts beside it."""
+    submit = ("submit", TASK, folder, "--out", tmp_path / "run", "--name", "agent", "--workers", 1)
+    for sample in (0, 0, 1):
+        assert run(toys, *submit, "--sample", sample)[0] == 0
+    found = read_run(tmp_path / "run")
+    assert (found.name, found.config["track"]) == ("agent", "rebuild")
+    assert [(one["sample"], one["status"]) for one in found.verdicts] == [(0, "fail"), (1, "fail")]
+    status, output = invoke("report", tmp_path / "run", "--benchmark", toys)
+    row = next(line for line in output.splitlines() if TASK in line)
+    cells = [cell.strip() for cell in row.split("│")[1:-1]]
+    assert (status, cells) == (0, [TASK, "20", str(len(HIDDEN)), "0.0 %, 0 of 2 pass"])
+    status, output = run(toys, *submit, "--name", "other")
+    assert (status, "this run was started with model agent, you passed other" in output) == (1, True), output
 
 
 def test_an_untouched_folder_fails(toys: Path, folder: Path) -> None:
@@ -95,21 +122,47 @@ def test_an_untouched_folder_fails(toys: Path, folder: Path) -> None:
     assert "ignored" not in record
 
 
-def test_list_shows_sizes(toys: Path) -> None:
-    status, output = run(toys, "list")
-    assert status == 0
-    assert output.splitlines()[1].split() == [TASK, "20", "10", "2", str(len(VISIBLE)), str(len(HIDDEN))]
+def test_list_and_show_know_the_track(toys: Path) -> None:
+    of_track = ("--track", "rebuild", "--benchmark", toys)
+    assert invoke("list", *of_track) == (0, f"{TASK}\n")
+    (record,) = json.loads(invoke("list", *of_track, "--json")[1])
+    assert (record["lines"], record["hidden"], record["labels"]) == (20, list(HIDDEN), {})
+    status, output = invoke("show", TASK, "--benchmark", toys)
+    assert (status, f"hidden ({len(HIDDEN)}):" in output, "20 lines, 10 functions" in output) == (0, True, True), output
+
+
+def test_stats_count_and_list_tasks(toys: Path) -> None:
+    status, output = invoke("stats", "--track", "rebuild", "--benchmark", toys)
+    assert re.search(r"^hidden tests +11$", output, re.MULTILINE), output
+    row = next(line for line in output.splitlines() if TASK in line)
+    cells = [cell.strip() for cell in row.split("│")[1:-1]]
+    assert (status, cells) == (0, [TASK, "20", "2", "10", str(len(VISIBLE)), str(len(HIDDEN)), ""])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("list", "--stage", "training"), "--stage is for functions"),
+        (("list", "--split", "lite"), "--split is for functions"),
+        (("list", "--project", "toylab"), "did you mean toylib"),
+        (("stats", "--card"), "--card and --plots are for functions"),
+        (("validate", "--plus"), "--compare-modes and --plus are for functions"),
+    ],
+)
+def test_options_for_functions_are_refused(toys: Path, options: tuple[str, ...], message: str) -> None:
+    status, output = invoke(*options, "--track", "rebuild", "--benchmark", toys)
+    assert (status, message in output) == (1, True), output
 
 
 def test_validate_accepts_a_sound_task(toys: Path) -> None:
-    status, output = run(toys, "validate", TASK, "--repeat", 2, "--shuffle", "--workers", 1)
+    status, output = validate(toys, "--repeat", 2, "--shuffle")
     assert (status, f"{TASK}: valid" in output) == (0, True), output
 
 
 def test_a_copy_of_a_reduced_module_makes_a_task_invalid(tmp_path: Path) -> None:
     copy = CORE.replace("class Counter", "class Other") + "\n\nEXTRA = 1\n"
     toys = write_rebuild_toy(tmp_path, {"examples/core.py": copy})
-    status, output = run(toys, "validate", TASK, "--workers", 1)
+    status, output = validate(toys, "--instance", TASK)
     assert (status, "examples/core.py shows most bodies of toylib/core.py" in output) == (1, True), output
 
 
@@ -120,7 +173,6 @@ def test_a_copy_of_a_reduced_module_makes_a_task_invalid(tmp_path: Path) -> None
         (("checkout", TASK, "/etc"), "the folder is not empty"),
         (("submit", TASK, "no-such-folder"), "there is no such folder"),
         (("submit", TASK, "tests"), "no file of toylib/rebuild-toylib is in the folder"),
-        (("validate", "nothing"), "there is no rebuild task"),
     ],
 )
 def test_wrong_input_is_named(toys: Path, arguments: tuple[str, ...], message: str) -> None:
@@ -130,7 +182,7 @@ def test_wrong_input_is_named(toys: Path, arguments: tuple[str, ...], message: s
 
 def test_a_benchmark_without_rebuild_tasks_says_so(toy_root: Path, tmp_path: Path) -> None:
     status, output = run(toy_root, "checkout", TASK, tmp_path / "x")
-    assert (status, "has no rebuild task" in output) == (1, True)
+    assert (status, "there is no rebuild task" in output) == (1, True), output
 
 
 def test_cutting_keeps_helpers_and_inherited_tests() -> None:

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dlbench.cli.app import app
-from dlbench.generation.clients import describe_clients
+from dlbench.generation.model import describe_clients
 from dlbench.generation.techniques import TECHNIQUES
 from tests.generation.endpoint import Endpoint, completion
 

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from dlbench.construction.work_folder import WorkFolder
+from dlbench.construction import WorkFolder
 
 from ..workspace.parts import Index
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from dlbench.construction import WorkFolder
 from dlbench.construction.labelling.catalogue import ReadSource, read_catalogue, read_source
-from dlbench.construction.work_folder import WorkFolder
 from dlbench.dataset.target import find_target
 
 MODULES = {

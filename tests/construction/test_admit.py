@@ -5,11 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from dlbench.construction import WorkFolder, summarize_project
 from dlbench.construction.admit import HARNESS_FAULT, admit, propose_instance
 from dlbench.construction.pipeline import Pipeline
 from dlbench.construction.project_spec import ProjectSpec, write_record
-from dlbench.construction.summary import summarize_project
-from dlbench.construction.work_folder import WorkFolder
 from dlbench.errors import DLBenchError
 from dlbench.execution.pool import Task
 from dlbench.runs.verdict import Outcome, Status, Verdict

@@ -2,10 +2,10 @@
 
 import pytest
 
+from dlbench.construction import WorkFolder
 from dlbench.construction.collect import NO_TEST, collect
 from dlbench.construction.pipeline import Pipeline
 from dlbench.construction.project_spec import ProjectSpec
-from dlbench.construction.work_folder import WorkFolder
 from dlbench.errors import DLBenchError
 from dlbench.execution import Engine, Limits, choose_sandbox
 from tests.scaffold import write_project

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from dlbench.cli.construct import construct
+from dlbench.construction import WorkFolder
+from dlbench.construction.selection import read_topics, to_one_line
 from dlbench.construction.selection.discover import Discovery, discover_on_github, discover_on_index
-from dlbench.construction.selection.topics import read_topics, to_one_line
-from dlbench.construction.work_folder import WorkFolder
 from dlbench.errors import DLBenchError
 
 from ..workspace.parts import Index
@@ -82,7 +82,7 @@ def test_github_search_stops_at_a_thousand_results(work: WorkFolder) -> None:
 PROGRAM = """import sys
 from pathlib import Path
 from dlbench.construction.selection.discover import discover_on_github
-from dlbench.construction.work_folder import WorkFolder
+from dlbench.construction import WorkFolder
 discover_on_github(WorkFolder(Path(sys.argv[1])), ("jax", "keras"), base_url=sys.argv[2])
 """
 

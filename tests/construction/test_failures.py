@@ -10,10 +10,10 @@ import pytest
 from typer.testing import CliRunner
 
 from dlbench.cli import app
+from dlbench.construction import StepMissing, WorkFolder, for_each_project
 from dlbench.construction.history import find_recent_projects
 from dlbench.construction.pipeline import run_all
 from dlbench.construction.project_spec import ProjectSpec
-from dlbench.construction.work_folder import StepMissing, WorkFolder, for_each_project
 from dlbench.errors import DLBenchError
 from dlbench.execution import Engine
 from dlbench.jsonl import Journal

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from dlbench.cli import app
+from dlbench.construction import WorkFolder
 from dlbench.construction.admit import propose_instance
 from dlbench.construction.labelling.votes import cast_vote, reviews_of, votes_of, write_review
-from dlbench.construction.work_folder import WorkFolder
 from dlbench.construction.write_instances import WriteResult, render_instance, write_instance, write_instances
 from dlbench.dataset import Instance, Kind, load
 from dlbench.dataset.records import Labels, Measures, Votes

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from dlbench.cli.construct import construct as group
+from dlbench.construction import WorkFolder
 from dlbench.construction.labelling import Outcome, Settlement, decide, measure_alpha, read_settlements
 from dlbench.construction.labelling.votes import (
     Sheets,
@@ -25,7 +26,6 @@ from dlbench.construction.labelling.votes import (
     votes_of,
     write_review,
 )
-from dlbench.construction.work_folder import WorkFolder
 from dlbench.dataset.labels import AXES, Data, Stage, Task
 from dlbench.dataset.records import Labels, Votes
 from dlbench.errors import DLBenchError

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dlbench.construction.screening.complexity import measure_function, measure_snippet
-from dlbench.construction.screening.paths import find_imports
+from dlbench.construction.screening.parsed_module import find_imports
 from dlbench.dataset.target import find_target
 from dlbench.errors import DLBenchError
 

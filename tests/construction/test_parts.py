@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from dlbench.construction.collect import is_test_code
-from dlbench.construction.draft import draft_project, draft_prompt
 from dlbench.construction.extract import name_module
+from dlbench.construction.labelling.catalogue import draft_project, draft_prompt
 from dlbench.construction.project_spec import ProjectSpec, find_missing, read_project_requirements, read_specs
 from dlbench.construction.trace import TracedTest, choose_tests, name_group
 from dlbench.dataset.labels import Framework

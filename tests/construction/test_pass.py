@@ -15,10 +15,9 @@ from typer.testing import CliRunner
 from dlbench.analysis.official import Release, find_files, read_files, repair_all
 from dlbench.analysis.official.runnable import RUNNABLE, make_runnable
 from dlbench.cli import app
+from dlbench.construction import WorkFolder, render_tables, summarize_all, summarize_project
 from dlbench.construction.pipeline import run_all
 from dlbench.construction.project_spec import ProjectSpec
-from dlbench.construction.summary import render_tables, summarize_all, summarize_project
-from dlbench.construction.work_folder import WorkFolder
 from dlbench.dataset.validation import check_records
 from dlbench.execution import Engine, Limits, choose_sandbox
 from dlbench.workspace.home import quiet

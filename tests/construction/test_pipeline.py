@@ -7,11 +7,10 @@ import pytest
 from typer.testing import CliRunner
 
 from dlbench.cli import app
+from dlbench.construction import WorkFolder, merge_kept, render_tables, summarize_all
 from dlbench.construction.collect import collect
 from dlbench.construction.pipeline import Pipeline, choose_cases
 from dlbench.construction.project_spec import ProjectSpec
-from dlbench.construction.summary import merge_kept, render_tables, summarize_all
-from dlbench.construction.work_folder import WorkFolder
 from dlbench.errors import DLBenchError
 from dlbench.execution import Engine, Limits, choose_sandbox
 from tests.construction.planted import EXPECTED, write_planted

@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dlbench.cli import app
+from dlbench.construction import WorkFolder
 from dlbench.construction.history import date_functions, find_recent_projects
 from dlbench.construction.pipeline import Pipeline
 from dlbench.construction.private import locate
@@ -20,7 +21,6 @@ from dlbench.construction.project_spec import (
     read_specs,
     write_record,
 )
-from dlbench.construction.work_folder import WorkFolder
 from dlbench.construction.write_instances import copy_project
 from dlbench.dataset import Project
 from dlbench.errors import DLBenchError

@@ -7,8 +7,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from dlbench.cli import app
+from dlbench.construction.rebuild import choose_within
+from dlbench.construction.trace import TracedTest
 from dlbench.dataset import load
-from dlbench.dataset.rebuild import Rebuild, read_rebuilds
+from dlbench.dataset.rebuild import Rebuild, read_rebuilds, write_rebuild
 from dlbench.dataset.skeleton import hash_skeleton, reduce_tree
 from dlbench.workspace.source import source_tree
 from tests.scaffold import write_project
@@ -90,7 +92,7 @@ class TestMean:
             squared(None)
 """
 TESTS += "".join(f"""
-    def test_mean_{number}(self):
+    def test_mean_{chr(97 + number)}(self):
         mean = Mean()
         mean.add({number})
         assert mean.count == 1
@@ -98,7 +100,7 @@ TESTS += "".join(f"""
 """ for number in range(10))  # fmt: skip
 TESTS += "".join(f"""
 
-def test_squared_{number}():
+def test_squared_{chr(97 + number)}():
     assert squared({number}) == {number**2}
     assert absolute(-{number}) == {number}
     assert find("squared") is squared
@@ -109,12 +111,36 @@ TESTS += """
 def test_needs_others():
     assert squared(1) and len(TURNS) == 12
 """
+SHARED = """from model.losses import Mean
+
+
+class Checks:
+    start = 0
+
+    def test_sum(self):
+        mean = Mean()
+        mean.add(self.start)
+        assert mean.total == self.start
+
+    def test_count(self):
+        mean = Mean()
+        mean.add(self.start)
+        assert mean.count == 1
+"""
+DERIVED = """from shared_test import Checks
+
+
+class TestFour(Checks):
+    start = 4
+"""
 FILES = {
     "model/__init__.py": "from . import losses, registry\n",
     "model/registry.py": REGISTRY,
     "model/losses.py": LOSSES,
     "model/untested.py": UNTESTED,
     "tests/test_model.py": TESTS,
+    "tests/shared_test.py": SHARED,
+    "tests/test_derived.py": DERIVED,
 }
 
 
@@ -156,6 +182,12 @@ def test_half_of_the_tests_that_need_the_code_are_hidden(made: Rebuild) -> None:
         assert any(test.startswith(owner) for test in made.visible)
 
 
+def test_test_files_may_import_others(made: Rebuild) -> None:
+    derived = {f"tests/test_derived.py::TestFour::{name}" for name in ("test_sum", "test_count")}
+    assert derived & set(made.hidden)
+    assert derived & set(made.visible)
+
+
 @pytest.mark.parametrize("name", ["test_names", "test_raises_anything", "test_needs_others"])
 def test_tests_that_pass_on_the_skeleton_or_depend_on_the_order_do_not_judge(made: Rebuild, name: str) -> None:
     assert not [test for test in made.tests if name in test]
@@ -173,6 +205,28 @@ def test_a_second_run_repeats_nothing_and_finds_the_same(made: Rebuild, root: Pa
     assert construct(root, "--lines", "5", "100").exit_code == 0
     assert journal.read_bytes() == before
     assert read_rebuilds(root / "benchmark")[made.id] == made
+
+
+def test_tasks_of_another_size_have_other_modules_and_share_the_runs_on_the_release(made: Rebuild, root: Path) -> None:
+    others = root / "small"
+    whole = write_rebuild(
+        others, made.model_copy(update={"id": "model/rebuild-whole", "files": ("model/registry.py",), "kept": ()})
+    )
+    runs = (root / "work/model/rebuild_runs.jsonl").read_text()
+    assert construct(root, "--lines", "5", "8", "--into", str(others)).exit_code == 0
+    whole.unlink()
+    assert [one.files for one in read_rebuilds(others).values()] == [("model/losses.py",)]
+    added = (root / "work/model/rebuild_runs.jsonl").read_text().removeprefix(runs)
+    assert "on the skeleton" in added
+    assert "on the release" not in added
+
+
+def test_tests_are_chosen_within_a_time_with_every_test_before_its_further_cases() -> None:
+    seconds = {"t.py::slow": 5.0, "t.py::test[a]": 1.0, "t.py::test[b]": 1.0, "t.py::other": 2.0}
+    tests = [TracedTest[int](name, "passed", cost, (), ()) for name, cost in seconds.items()]
+    assert choose_within(tests, 3) == ["t.py::test[a]", "t.py::other"]
+    assert choose_within(tests, 8) == ["t.py::slow", "t.py::test[a]", "t.py::other"]
+    assert choose_within(tests, 9) == list(seconds)
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,18 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from dlbench.cli.construct import construct
+from dlbench.construction import Row, WorkFolder
 from dlbench.construction.selection import criteria, releases
 from dlbench.construction.selection.case_counts import ProjectNames, count_cases
 from dlbench.construction.selection.criteria import Candidate, find_candidates, render_selection, select
-from dlbench.construction.selection.licenses import PERMISSIVE, find_license, recognize
-from dlbench.construction.selection.releases import choose_release, find_wheels, fits
+from dlbench.construction.selection.releases import (
+    PERMISSIVE,
+    choose_release,
+    find_license,
+    find_wheels,
+    fits,
+    recognize,
+)
 from dlbench.construction.selection.source_layout import (
     find_layout,
     find_libraries,
@@ -24,7 +31,6 @@ from dlbench.construction.selection.source_layout import (
     parse,
     read_module,
 )
-from dlbench.construction.work_folder import Row, WorkFolder
 from dlbench.errors import DiskFull, DLBenchError
 from dlbench.workspace.package_index import Package, Release
 

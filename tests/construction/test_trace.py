@@ -9,10 +9,10 @@ import time
 
 import pytest
 
+from dlbench.construction import WorkFolder
 from dlbench.construction.pipeline import Pipeline
 from dlbench.construction.project_spec import ProjectSpec
 from dlbench.construction.trace import trace
-from dlbench.construction.work_folder import WorkFolder
 from dlbench.execution import Engine, Limits, choose_sandbox
 from tests.scaffold import write_project
 
@@ -80,7 +80,7 @@ from pathlib import Path
 
 from dlbench.construction.pipeline import Pipeline
 from dlbench.construction.project_spec import ProjectSpec
-from dlbench.construction.work_folder import WorkFolder
+from dlbench.construction import WorkFolder
 from dlbench.execution import Engine, Limits, choose_sandbox
 
 engine = Engine(choose_sandbox(), Limits(load_seconds=60, test_seconds=10))

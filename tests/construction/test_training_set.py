@@ -7,7 +7,7 @@ from typer.testing import CliRunner, Result
 
 from dlbench import dataset
 from dlbench.cli import app
-from dlbench.construction.training_set import PLACEHOLDER, write_prompt
+from dlbench.construction.write_instances import PLACEHOLDER, write_prompt
 from dlbench.dataset.loading import find_own
 from dlbench.dataset.target import find_target
 from dlbench.dataset.validation import check_records

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from dlbench.dataset import Kind
-from dlbench.dataset.rebuild import Rebuild, name_file, read_rebuilds, write_rebuild
+from dlbench.dataset import Kind, load
+from dlbench.dataset.rebuild import Rebuild, find_labels, name_file, read_rebuilds, write_rebuild
 from dlbench.dataset.validation import CHANGED, check_records, check_seal, seal
 from dlbench.errors import DLBenchError
 
@@ -27,6 +27,16 @@ RECORD = Rebuild(
 @pytest.fixture
 def path(toy_root: Path) -> Path:
     return write_rebuild(toy_root, RECORD)
+
+
+def test_labels_are_those_of_most_functions_inside(toy_root: Path) -> None:
+    scale, step = load(toy_root).instances.values()
+    other = scale.model_copy(update={"labels": scale.labels.model_copy(update={"stage": "training"})})
+    elsewhere = other.model_copy(update={"path": "toy/other.py"})
+    rest = {"task": "general", "data": "structured_array"}
+    assert find_labels(RECORD, [scale, step, other]) == {"stage": "pre_post_processing", **rest}
+    assert find_labels(RECORD, [scale, other, elsewhere]) == rest
+    assert find_labels(RECORD, [elsewhere]) == {}
 
 
 def change(path: Path, **fields: object) -> None:

@@ -4,8 +4,15 @@ import ast
 
 import pytest
 
-from dlbench.dataset.prompt_context import join_context, render_imports, render_neighbours, render_skeleton
-from dlbench.dataset.target import TargetError, find_target, render_signature
+from dlbench.dataset.target import (
+    TargetError,
+    find_target,
+    join_context,
+    render_imports,
+    render_neighbours,
+    render_signature,
+    render_skeleton,
+)
 from dlbench.parsing import parse
 
 SOURCE = '''import math

@@ -4,7 +4,7 @@ import re
 
 from dlbench.agreement.mutation.base import OPERATORS
 from dlbench.execution.sandbox.base import SANDBOXES
-from dlbench.generation.clients import CLIENTS
+from dlbench.generation.model import CLIENTS
 from dlbench.generation.techniques import TECHNIQUES
 from tests.documentation.pages import ROOT
 

@@ -8,13 +8,12 @@ from dlbench.execution import Engine, Limits, choose_sandbox
 from dlbench.execution.isolated_run import RunOptions, split_tests
 from dlbench.execution.rebuild import (
     RebuildTask,
-    RebuildVerdict,
     judge_rebuild,
     profile_release,
     run_release,
     validate_rebuild,
 )
-from dlbench.runs.verdict import Outcome, Status
+from dlbench.runs.verdict import Outcome, Status, Verdict
 from dlbench.workspace import prepare
 from tests.execution.rebuild_toy import CHEATS, CORE, HIDDEN, HONEST, RIGHT, TASK, Attempt, write_rebuild_toy
 
@@ -31,7 +30,7 @@ def engine() -> Engine:
     return Engine(choose_sandbox(), Limits(load_seconds=60, test_seconds=10, memory_mb=1024))
 
 
-def judge(engine: Engine, task: RebuildTask, attempt: Attempt) -> RebuildVerdict:
+def judge(engine: Engine, task: RebuildTask, attempt: Attempt) -> Verdict:
     files = {path: text.encode() if isinstance(text, str) else text for path, text in attempt.files.items()}
     return judge_rebuild(engine, task, files)
 

@@ -4,7 +4,7 @@ from datetime import date
 
 from dlbench.dataset.records import Instance, Labels
 from dlbench.dataset.target import find_target
-from dlbench.generation.techniques import ExamplePool
+from dlbench.generation.techniques.examples import ExamplePool
 
 SOURCES = {
     "plants": '''import math

@@ -5,11 +5,10 @@ import asyncio
 
 import pytest
 
-from dlbench.dataset.prompt_context import fenced
+from dlbench.dataset.target import fenced
 from dlbench.extraction import extract
 from dlbench.generation import ReferenceModel, Request, StubModel
-from dlbench.generation.techniques import TECHNIQUES
-from dlbench.generation.techniques.base import Question
+from dlbench.generation.techniques import TECHNIQUES, Question
 
 from .test_sampling import instance
 

@@ -8,7 +8,7 @@ import pytest
 
 from dlbench.errors import DLBenchError
 from dlbench.generation import OpenAIModel, generate
-from dlbench.generation.request_log import REQUESTS
+from dlbench.generation.retry import REQUESTS
 
 from .chaos import FAILURES, Chaos
 from .endpoint import Endpoint, Reply, completion

@@ -17,7 +17,8 @@ from dlbench.dataset.records import Instance
 from dlbench.errors import DLBenchError
 from dlbench.generation import Answer, OpenAIModel, Request, generate
 from dlbench.generation.conversation import TURNS
-from dlbench.generation.techniques import PromptBuilder, find_technique
+from dlbench.generation.sources import PromptBuilder
+from dlbench.generation.techniques import find_technique
 
 from .endpoint import Endpoint, completion, refusal
 from .library import INSTANCES, example_pool

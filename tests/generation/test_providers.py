@@ -4,8 +4,8 @@ import pytest
 
 from dlbench.errors import DLBenchError
 from dlbench.generation import ModelOptions, OpenAIModel, StubModel
-from dlbench.generation.clients import CLIENTS, ModelClient, add_client, describe_clients
 from dlbench.generation.command_model import CommandModel
+from dlbench.generation.model import CLIENTS, ModelClient, add_client, describe_clients
 from dlbench.generation.providers import find_endpoint, presets
 
 PROVIDERS = [name for name, preset in presets().items() if not preset.get("local")]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dlbench.dataset.records import Instance
 from dlbench.errors import DLBenchError
-from dlbench.generation.techniques.stage_predictor import NearestPrompts, PredictedStages, hash_prompt
+from dlbench.generation.techniques.examples import NearestPrompts, PredictedStages, hash_prompt
 
 from .library import INSTANCES
 

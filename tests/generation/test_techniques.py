@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from dlbench.dataset.target import find_target, render_signature
 from dlbench.errors import DLBenchError
-from dlbench.generation.techniques import TECHNIQUES, ExamplePool, PromptBuilder, find_technique
-from dlbench.generation.techniques.base import SYSTEM, Conversation, Technique, add_technique
-from dlbench.generation.techniques.build import describe_shortage, estimate_tokens
+from dlbench.generation.sources import PromptBuilder, describe_shortage, estimate_tokens
+from dlbench.generation.techniques import SYSTEM, TECHNIQUES, Conversation, Technique, add_technique, find_technique
 from dlbench.generation.techniques.catalogue import read_warnings
+from dlbench.generation.techniques.examples import ExamplePool
 from dlbench.generation.techniques.explain import explain
 from tests.generation.library import INSTANCES, SOURCES, example_pool, source_of
 

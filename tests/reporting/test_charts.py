@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dlbench.reporting.charts import find_top, stand_alone
 from dlbench.reporting.charts.bars import draw_counts, draw_mix, draw_ranges
 from dlbench.reporting.charts.heatmap import Cell, draw_grid, shade
 from dlbench.reporting.charts.points import Panel, Point, draw_course, draw_ratios, draw_scatter
-from dlbench.reporting.charts.svg import find_top, stand_alone
-from dlbench.reporting.formatting import short
+from dlbench.reporting.tables import short
 from dlbench.scoring import Interval, Score
 
 XML_TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\ufffe\uffff"))

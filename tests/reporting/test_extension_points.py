@@ -5,9 +5,9 @@ import pytest
 from dlbench.registry import Registry
 from dlbench.reporting import write_report
 from dlbench.reporting.export import list_scores, render_latex
-from dlbench.reporting.formatting import percent
 from dlbench.reporting.sections import MARKDOWN, PAGE, SECTIONS, Plot, Section, Table, Text
 from dlbench.reporting.statistics import STATISTICS, Statistic, tabulate_statistics
+from dlbench.reporting.tables import percent
 from tests.reporting.pages import make_world
 
 

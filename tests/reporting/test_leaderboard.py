@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dlbench.dataset.loading import Version
 from dlbench.errors import DLBenchError
-from dlbench.reporting.leaderboard import build_markdown, build_page
+from dlbench.reporting.leaderboard import build_markdown, build_page, rank_entries
 from dlbench.reporting.leaderboard.entry import (
     Entry,
     Verification,
@@ -26,7 +26,6 @@ from dlbench.reporting.leaderboard.entry import (
     score_claims,
     write_entry,
 )
-from dlbench.reporting.leaderboard.ranking import rank_entries
 from dlbench.reporting.leaderboard.verify import (
     OTHER_VERSION,
     check_entry,

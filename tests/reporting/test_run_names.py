@@ -8,17 +8,17 @@ import pytest
 
 from dlbench.errors import DLBenchError
 from dlbench.reporting import name_runs
-from dlbench.reporting.caveats import coverage_caveats
-from dlbench.reporting.report_data import collect_report_data
-from dlbench.reporting.run_names import (
+from dlbench.reporting.caveats import (
     check_comparable,
     comparability_caveats,
+    coverage_caveats,
     find_copies,
     find_repeats,
     find_spreads,
     find_unjudged,
     repeats_itself,
 )
+from dlbench.reporting.report_data import collect_report_data
 from dlbench.reporting.sections import Text
 from dlbench.reporting.sections.scores import several_samples
 from dlbench.reporting.tables import make_plain

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dlbench.scoring.correlation import cohen_d, compare_benchmarks, fisher_ratio, rank, spearman, spearman_p
+from dlbench.scoring.significance import cohen_d, compare_benchmarks, fisher_ratio, rank, spearman, spearman_p
 
 # the papers' Table 1: pass@1 of seven models on DL-Bench and on DS-1000
 DL_BENCH = [35.1, 30.5, 30.2, 30.5, 26.7, 23.9, 22.8]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kendalltau, spearmanr
 
-from dlbench.scoring.correlation import kendall, kendall_columns, kendall_p, spearman
+from dlbench.scoring.significance import kendall, kendall_columns, kendall_p, spearman
 
 PAIRS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=2, max_size=12)
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dlbench.scoring import summarise
-from dlbench.scoring.correlation import cohen_d, fisher_ratio, rank, spearman, spearman_p
 from dlbench.scoring.intervals import RESAMPLES, Clusters, bound, resample_columns
+from dlbench.scoring.significance import cohen_d, fisher_ratio, rank, spearman, spearman_p
 from dlbench.scoring.summary import spread
 from tests.scoring.made import make_benchmark, verdicts
 

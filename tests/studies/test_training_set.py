@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from training_set import add_facts, find_near_copies, list_test_seconds, write_splits
 
+from dlbench.construction import Row, WorkFolder
 from dlbench.construction.admit import propose_instance
 from dlbench.construction.trace import Trace, TracedTest
-from dlbench.construction.work_folder import Row, WorkFolder
 from dlbench.construction.write_instances import write_instance
 from dlbench.dataset import Benchmark, load
 from tests.conftest import MODULE, find_target, write_toy

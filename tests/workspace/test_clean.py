@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dlbench.errors import DLBenchError
-from dlbench.workspace.clean import KINDS, clean
+from dlbench.workspace.doctor import KINDS, clean
 from dlbench.workspace.home import home as make_home
 from dlbench.workspace.home import locked, quiet
 

@@ -8,7 +8,7 @@ import shlex
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from dlbench.execution.rebuild_folder import INSTRUCTIONS, read_answer, write_fo
 from dlbench.execution.sandbox import Sandbox, open_cell
 from dlbench.generation.budget import Budget
 from dlbench.generation.providers import Endpoint
-from dlbench.runs.verdict import Status, Verdict
+from dlbench.runs.verdict import Outcome, Status, Verdict
 from dlbench.workspace import Prepared, home
 
 PRESETS = {
@@ -57,6 +57,7 @@ class AgentTask:
     prepared: Prepared
     packages: set[str]
     """Names of the project and of what it imports as; installed copies are hidden."""
+    tests: Collection[str]
     write: Callable[[Path], None]
     judge: Callable[[Engine, Path, int], tuple[Verdict, FileSet]]
     """The verdict on a folder, and the files that it changes."""
@@ -64,14 +65,19 @@ class AgentTask:
 
 def open_rebuild(task: RebuildTask, requirements: str) -> AgentTask:
     def judge(engine: Engine, folder: Path, sample: int) -> tuple[Verdict, FileSet]:
-        files, links = read_answer(task, folder)
+        files, links, problem = dict[str, bytes | None](), list[str](), ""
+        try:
+            files, links = read_answer(task, folder)
+        except (DLBenchError, OSError, RecursionError) as error:
+            problem = f"the folder cannot be read: {error}"
         verdict = judge_rebuild(engine, task, files, links=links, sample=sample)
-        return replace(verdict, extra={**verdict.extra, "share": round(verdict.share, 4)}), files
+        return replace(verdict, message=problem or verdict.message), files
 
-    names = task.packages | {task.record.project}
-    return AgentTask(
-        task.record.id, task.prepared, names, lambda folder: write_folder(task, folder, requirements), judge
-    )
+    def write(folder: Path) -> None:
+        write_folder(task, folder, requirements)
+
+    record = task.record
+    return AgentTask(record.id, task.prepared, task.packages | {record.project}, record.hidden, write, judge)
 
 
 @dataclass(frozen=True)
@@ -110,25 +116,18 @@ class AgentRun:
             if not relay.requests and (self.endpoint is not None or ended.exit == _NOT_STARTED):
                 problem = f"the agent did not start, or asked no model: {output.strip()[-500:]}"
             if problem:
-                verdict = Verdict(task.name, sample, Status.HARNESS_ERROR, {}, message=problem)
+                not_run = dict.fromkeys(task.tests, Outcome.NOT_RUN)
+                verdict = Verdict(task.name, sample, Status.HARNESS_ERROR, not_run, message=problem)
             else:
-                verdict = self._judge(task, cell, sample, given, out / "diff.patch")
+                is_small = cell.measure_mb("work") <= self.limits.disk_mb  # otherwise nothing of it is read
+                verdict, files = task.judge(self.engine, cell.work if is_small else given, sample)
+                _write_patch(given, files, out / "diff.patch")
             known = (task.prepared.environment, private.interpreter_root, private.folder)
         cost = None if relay.cost is None else round(relay.cost, 6)
         facts = {"exit": ended.exit, "stopped": ended.stopped, "seconds": round(ended.seconds, 1), "cost": cost}
         facts |= {"memory_mb": round(ended.memory_mb), "requests": relay.requests, **relay.tokens}
         (out / "agent.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
         return verdict.as_record() | {"agent": facts, "leaks": list(audit(relay, output, task.packages, known))}
-
-    def _judge(self, task: AgentTask, cell: AgentCell, sample: int, given: Path, patch: Path) -> Verdict:
-        try:
-            if cell.measure_mb("work") > self.limits.disk_mb:
-                raise DLBenchError("it is larger than --disk")
-            verdict, files = task.judge(self.engine, cell.work, sample)
-        except (DLBenchError, OSError, RecursionError) as error:
-            return Verdict(task.name, sample, Status.ERROR, {}, message=f"the folder cannot be read: {error}")
-        _write_patch(given, files, patch)
-        return verdict
 
     def _fill(self, cell: AgentCell) -> list[str]:
         """The arguments of the command."""

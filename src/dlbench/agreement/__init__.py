@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dlbench.agreement.answers import Answers, Solution, group_identical
 from dlbench.agreement.matrix import Matrix, MatrixRow
 from dlbench.agreement.model_tests import ModelTest, count_distinct
 from dlbench.agreement.selection import Choice, choose
-from dlbench.agreement.solutions import Answers, Solution, group_identical
 from dlbench.agreement.variants import Variant
 from dlbench.dataset import Instance
 from dlbench.errors import DLBenchError

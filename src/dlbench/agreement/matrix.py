@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from dlbench.agreement.answers import Solution
 from dlbench.agreement.model_tests import ModelTest
 from dlbench.agreement.selection import Outputs, VoteMatrix, make_vote_matrix
-from dlbench.agreement.solutions import Solution
 from dlbench.dataset import Instance
 from dlbench.errors import DLBenchError
 from dlbench.execution.cross_run import CheckResult, CrossRunPool, CrossRunTask, Result

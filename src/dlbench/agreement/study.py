@@ -13,10 +13,9 @@ from pathlib import Path
 from statistics import fmean
 
 from dlbench.agreement import CHOICES, FOLDER, SelectedSolution, choose_for, read_choices
+from dlbench.agreement.answers import ANSWERS, Answers, Solution, make_solution, read_answers, write_copy
 from dlbench.agreement.matrix import MATRIX, Matrix, MatrixRow, describe_not_run, fill_matrix, read_matrix
 from dlbench.agreement.model_tests import count_distinct
-from dlbench.agreement.requests import ANSWERS
-from dlbench.agreement.solutions import Answers, Solution, make_solution, read_answers, write_copy
 from dlbench.agreement.variants import ORIGINAL as ORIGINAL_OPERATOR
 from dlbench.agreement.variants import VARIANTS, Variant, read_variants
 from dlbench.dataset import Benchmark, Instance

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dlbench import __version__, dataset
-from dlbench.cli.app import BenchmarkOption, SandboxOption, WorkerOptions, add_group, command
+from dlbench.cli.app import BenchmarkOption, Chosen, SandboxOption, WorkerOptions, add_group, command
 from dlbench.cli.engine import make_engine
 from dlbench.cli.models import ApiKeyOption, BaseUrlOption, PricesOption
 from dlbench.cli.output import counted, log
@@ -23,7 +23,7 @@ from dlbench.errors import DLBenchError
 from dlbench.jsonl import Journal
 from dlbench.registry import find_known
 from dlbench.runs import open_run, read_run
-from dlbench.runs.verdict import VERDICTS, Status
+from dlbench.runs.verdict import VERDICTS, Status, Verdict
 
 if TYPE_CHECKING:
     from dlbench.agents.attempts import AgentRun, AgentTask
@@ -74,7 +74,7 @@ def run(
     from dlbench.execution.rebuild import profile_release
     from dlbench.generation import Budget, find_price
     from dlbench.generation.providers import Secrets, find_endpoint, shown_url
-    from dlbench.workspace.prepare import lock_of
+    from dlbench.workspace.environment import lock_of
 
     if bool(agent) == bool(command):
         raise DLBenchError("which agent is not clear", fix="pass either --agent or --command")
@@ -97,7 +97,7 @@ def run(
         tuple(place.resolve() for place in mount or ()),
         {name: os.environ[name] for name in env or ()},
     )
-    loaded, opened = dataset.load(benchmark), open_tasks(task or [], benchmark)
+    loaded, opened = dataset.load(benchmark), open_tasks(Chosen(benchmark, instance=task))
     locks = [lock_of(one.prepared.project, loaded.root).read_text(encoding="utf-8") for one in opened]
     for one in opened:
         if failures := profile_release(settings.engine, one, workers).failures:
@@ -106,14 +106,14 @@ def run(
     tasks = [open_rebuild(*both) for both in zip(opened, locks, strict=True)]
     config = {
         "dlbench": __version__,
-        "kind": "agent",
         "benchmark": name_records(loaded),
+        "track": "rebuild",
         "agent": agent or Secrets(*(endpoint.secrets if endpoint is not None else ())).hide(chosen),
-        "model": model,
+        "model": f"{agent or Path(shlex.split(chosen)[0]).name} {model}".strip(),
         "samples": samples,
         "limits": asdict(limits),
         "env": sorted(env or ()),
-        "tasks": [one.name for one in tasks],
+        "instances": [one.name for one in tasks],
         "date": datetime.now(UTC).date().isoformat(),
         "endpoint": shown_url(endpoint.base_url) if endpoint is not None else None,
     }
@@ -157,7 +157,7 @@ def _attempt_all(
 def _describe(record: dict[str, Any]) -> str:
     facts, leaks = record.get("agent", {}), Counter(leak["kind"] for leak in record.get("leaks", ()))
     tokens = facts.get("prompt_tokens", 0) + facts.get("completion_tokens", 0)
-    parts = [f"{record['status']}, {record.get('share', 0.0):.1%} of hidden tests"]
+    parts = [f"{record['status']}, {Verdict.from_record(record).share:.1%} of hidden tests"]
     parts += [f"{facts.get('seconds', 0):.0f} s", f"{facts.get('requests', 0)} requests", f"{tokens} tokens"]
     parts += [f"limit reached: {facts['stopped']}"] if facts.get("stopped") else []
     parts += [f"leaks: {' '.join(f'{kind}={count}' for kind, count in sorted(leaks.items()))}"] if leaks else []
@@ -171,7 +171,7 @@ def _summarize(records: list[dict[str, Any]]) -> None:
     for name, group in (("all attempts", judged), ("without leaks", [one for one in judged if not one.get("leaks")])):
         if group:
             passed = sum(one["status"] == Status.PASS for one in group)
-            share = sum(one.get("share", 0.0) for one in group) / len(group)
+            share = sum(Verdict.from_record(one).share for one in group) / len(group)
             typer.echo(f"{name}: {passed} of {len(group)} passed, {share:.1%} of hidden tests on average")
     if len(judged) < len(records):
         raise typer.Exit(1)

@@ -20,9 +20,8 @@ from dlbench.cli.app import (
     add_group,
     command,
 )
-from dlbench.cli.engine import make_engine, prepare_projects
+from dlbench.cli.engine import judge_into, make_engine, prepare_projects
 from dlbench.cli.output import counted, log, print_json
-from dlbench.cli.report import judge_into
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import rewrite
 from dlbench.registry import find_known
@@ -30,8 +29,8 @@ from dlbench.runs import SAMPLES, read_run
 from dlbench.runs.verdict import VERDICTS
 
 if TYPE_CHECKING:
+    from dlbench.agreement.answers import RequestOptions
     from dlbench.agreement.mutation import Variants
-    from dlbench.agreement.requests import RequestOptions
     from dlbench.agreement.study import RunArtifacts
     from dlbench.agreement.variants import Variant
     from dlbench.execution import Engine
@@ -43,7 +42,7 @@ DUAL = "dual-agreement"
 
 agree = add_group("agree", "Paraphrase prompts, and select solutions by the votes of a model's own tests.")
 
-RuleOption = Annotated[str, typer.Option(help="dual-agreement: codet, b4, mbr-exec or random.")]
+RuleOption = Annotated[str, typer.Option(help="dual-agreement: {rules}.")]
 RunArgument = Annotated[Path, typer.Argument(help="Folder of a run with --technique dual-agreement.")]
 SeedOption = Annotated[int | None, typer.Option(help="Seed of ties and draws (default: the run's own).")]
 
@@ -191,9 +190,8 @@ class DualAgreement:
     def ask_and_choose(self, setup: RunSetup, options: "RequestOptions") -> None:
         """Write one sample per instance, and everything it depends on beside it."""
         from dlbench.agreement import CHOICES, choose_for, list_rows, make_sample, read_choices
+        from dlbench.agreement.answers import ANSWERS, read_answers
         from dlbench.agreement.matrix import MATRIX, describe_not_run, fill_matrix
-        from dlbench.agreement.requests import ANSWERS
-        from dlbench.agreement.solutions import read_answers
         from dlbench.agreement.study import list_samples
         from dlbench.execution.cross_run import CrossRunPool
 
@@ -248,7 +246,7 @@ class DualAgreement:
 
 
 def _ask(setup: RunSetup, options: "RequestOptions", variants: "dict[str, list[Variant]]") -> None:
-    from dlbench.agreement.requests import ANSWERS, make_request
+    from dlbench.agreement.answers import ANSWERS, make_request
     from dlbench.generation import generate
 
     total = sum(2 * len(variants[instance.id]) for instance in setup.instances)

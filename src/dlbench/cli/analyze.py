@@ -29,8 +29,8 @@ from dlbench.runs import SAMPLES, Run, make_folder, read_run
 if TYPE_CHECKING:
     from dlbench.analysis.corpora import Corpus
     from dlbench.analysis.divergence import Texts
-    from dlbench.analysis.efficiency.measure import MeasureStore, PassingCandidates
     from dlbench.analysis.embeddings import Encoder
+    from dlbench.analysis.measurements import MeasureStore, PassingCandidates
     from dlbench.execution import Engine
     from dlbench.reporting.tables import Tabled
 
@@ -125,7 +125,7 @@ def statistics(
     scores: Annotated[Path, typer.Argument(help="CSV: header `model,benchmark,…`, then one model per line.")],
 ) -> None:
     """Compare benchmarks over the same models: Cohen's d, Fisher's ratio, Spearman's rho, Kendall's tau."""
-    from dlbench.analysis.benchmark_correlation import compare_all, read_scores
+    from dlbench.analysis.rankings import compare_all, read_scores
     from dlbench.reporting.studies import draw_benchmarks, tabulate_benchmarks
 
     table = read_scores(scores)
@@ -143,7 +143,7 @@ def robustness(
     ] = None,
 ) -> None:
     """Check whether the ranking of runs holds on resampled instances, without one project or label, on other splits."""
-    from dlbench.analysis.ranking_robustness import measure_robustness
+    from dlbench.analysis.rankings import measure_robustness
     from dlbench.reporting import studies
 
     sides = read_compared_runs(runs, chosen)
@@ -257,10 +257,10 @@ def efficiency(
 ) -> None:
     """Compare passing candidates with the reference: time and memory of the tests, length and complexity."""
     from dlbench.analysis.complexity import check_tools
-    from dlbench.analysis.efficiency.measure import EFFICIENCY, MeasureStore
-    from dlbench.analysis.efficiency.summary import summarise
+    from dlbench.analysis.efficiency import summarise
+    from dlbench.analysis.measurements import EFFICIENCY, MeasureStore
     from dlbench.reporting import name_runs
-    from dlbench.reporting.studies import efficiency as study
+    from dlbench.reporting.studies import candidates as study
 
     check_tools()
     named = name_runs([read_run(folder) for folder in runs])
@@ -288,7 +288,7 @@ def efficiency(
 
 
 def _find_passing(run: "Run", chosen: Chosen) -> "list[PassingCandidates]":
-    from dlbench.analysis.efficiency.measure import find_passing
+    from dlbench.analysis.measurements import find_passing
     from dlbench.runs.samples import read_samples
 
     path = run.folder / SAMPLES
@@ -302,7 +302,7 @@ def _measure(
     path: Path, passing: "list[PassingCandidates]", chosen: Chosen, engine: "Engine", repeats: int, seed: int
 ) -> "tuple[MeasureStore, dict[str, str]]":
     """All measurements, and by instance why it was given up."""
-    from dlbench.analysis.efficiency import measure
+    from dlbench.analysis import measurements as measure
 
     with Journal(path) as journal:
         store = measure.MeasureStore(path, journal)

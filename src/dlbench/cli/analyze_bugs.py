@@ -16,8 +16,8 @@ from dlbench.jsonl import read_lines, rewrite, write_whole
 from dlbench.runs import SAMPLES, make_folder, read_run
 
 if TYPE_CHECKING:
+    from dlbench.analysis.bugs import Failure
     from dlbench.analysis.bugs.agreement import Votes
-    from dlbench.analysis.bugs.failures import Failure
     from dlbench.analysis.bugs.llm_judge import JudgeVotes
     from dlbench.generation import ModelOptions
 
@@ -52,10 +52,10 @@ def bugs(
     benchmark: BenchmarkOption = None,
 ) -> None:
     """Classify the bugs that make candidates fail: by rules, an LLM judge and people's votes; measure agreement."""
+    from dlbench.analysis.bugs import classify
     from dlbench.analysis.bugs.agreement import find_majority, measure_agreement, read_votes
-    from dlbench.analysis.bugs.rules import classify
     from dlbench.generation import ModelOptions
-    from dlbench.reporting.studies import bugs as study
+    from dlbench.reporting.studies import candidates as study
 
     if (judge or judge_command) and out is None:
         raise DLBenchError("--judge requires a folder for its votes", fix="give a folder as --out")
@@ -120,7 +120,7 @@ def _make_record(failure: "Failure", category: str, reason: str) -> dict[str, ob
 
 def read_failures(runs: Sequence[Path], benchmark: "dataset.Benchmark") -> "tuple[list[Failure], list[str]]":
     """The failures of all runs, and notes on what is left out."""
-    from dlbench.analysis.bugs.failures import find_failures
+    from dlbench.analysis.bugs import find_failures
     from dlbench.reporting import name_runs
     from dlbench.runs.samples import parse_samples
 

@@ -14,7 +14,7 @@ from dlbench.jsonl import Journal, rewrite
 from dlbench.runs import make_folder, open_run
 
 if TYPE_CHECKING:
-    from dlbench.analysis.classifier.data import Prompts
+    from dlbench.analysis.labelled_prompts import Prompts
 
 stage = add_group("stage", "Predict stage, task and data type from prompts: docs/studies.md.", analyze)
 
@@ -46,8 +46,8 @@ def evaluate(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the folds.")] = 0,
 ) -> None:
     """Predict stage, task and data type from prompts (cross-validated), with baselines."""
-    from dlbench.analysis.classifier.evaluate import METHODS, WITHOUT_ENCODER, cross_validate
-    from dlbench.generation.techniques.stage_predictor import hash_prompt
+    from dlbench.analysis.classifier import METHODS, WITHOUT_ENCODER, cross_validate
+    from dlbench.generation.techniques.examples import hash_prompt
     from dlbench.reporting import studies
 
     need("sklearn", "analysis")
@@ -83,7 +83,7 @@ def train(
     encoder: EncoderOption = "minilm",
 ) -> None:
     """Write a classifier trained on all labelled prompts of a dataset, for `predict`."""
-    from dlbench.analysis.classifier.evaluate import train as write_classifier
+    from dlbench.analysis.classifier import train as write_classifier
 
     _, prompts = _gather(dataset, also)
     make_folder(out)
@@ -99,7 +99,7 @@ def predict(
     out: Annotated[Path | None, typer.Option(help="Also write the predictions for each prompt (JSONL).")] = None,
 ) -> None:
     """Predict stage, task and data type of every prompt of a dataset, and count the labels."""
-    from dlbench.analysis.classifier.evaluate import predict as predict_labels
+    from dlbench.analysis.classifier import predict as predict_labels
     from dlbench.reporting import studies
 
     need("sklearn", "analysis")
@@ -118,7 +118,7 @@ def predict(
 
 
 def _gather(dataset: str, also: str | None) -> "tuple[str, Prompts]":
-    from dlbench.analysis.classifier.data import borrow, gather_prompts
+    from dlbench.analysis.labelled_prompts import borrow, gather_prompts
 
     corpus, *others = read([dataset, *([] if also is None else [also])], None, with_code=False)
     prompts = gather_prompts(corpus)

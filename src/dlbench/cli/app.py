@@ -14,22 +14,25 @@ import re
 from collections.abc import Callable
 from contextlib import ExitStack
 from contextvars import ContextVar
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass, is_dataclass, replace
 from datetime import datetime
 from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from dlbench import dataset
-from dlbench.dataset.labels import Data, Stage, Task
+from dlbench.dataset.labels import Data, Stage, Task, Track
 from dlbench.errors import DLBenchError
 from dlbench.registry import find_known, list_near
 from dlbench.runs.verdict import Confirm
+
+if TYPE_CHECKING:
+    from dlbench.dataset.rebuild import TrackBenchmark
 
 SECTIONS = {
     "Look at the tasks": ("list", "show", "prompt", "stats", "browse"),
@@ -80,6 +83,7 @@ def _find_benchmark(text: str) -> Path:
     return place_training_set() if text == "train-set" else Path(text)
 
 
+TrackOption = Annotated[Track, typer.Option(help="Which kind of instances; rebuild: docs/rebuild.md.")]
 BenchmarkOption = Annotated[
     Path | None,
     typer.Option(
@@ -217,8 +221,28 @@ class Chosen:
             raise DLBenchError("no instance matches the filters", fix="`dlbench stats` lists what there is")
         return found[: self.limit]
 
+    def open_track(self, track: Track) -> "TrackBenchmark":
+        """The benchmark with the chosen instances of a track."""
+        from dlbench.dataset.rebuild import open_track
 
-def _read_ids(path: Path, benchmark: "dataset.Benchmark") -> list[str]:
+        whole = open_track(self.benchmark, track)
+        if track is Track.FUNCTION:
+            return replace(whole, instances={one.id: one for one in self.instances})
+        used = [axis for axis in (*dataset.AXES, "since", "until", "part") if getattr(self, axis)]
+        if used or self.split != "full":
+            fix = "choose them by --instance, --instances, --project or --limit"
+            raise DLBenchError(f"--{'set' if used == ['part'] else (used or ['split'])[0]} is for functions", fix=fix)
+        ids = (*(self.instance or ()), *(_read_ids(self.list_file, whole) if self.list_file else ()))
+        chosen = [find_known(one, whole.instances, "rebuild task") for one in ids] or list(whole.instances.values())
+        projects = [find_known(one, whole.projects, "project").name for one in self.project or whole.projects]
+        found = {one.id: one for one in chosen if one.project in projects}
+        if not found:
+            fix = "`dlbench construct rebuild` makes some; name another benchmark by --benchmark"
+            raise DLBenchError("there is no such rebuild task", where=str(whole.root), fix=fix)
+        return replace(whole, instances=dict(list(found.items())[: self.limit]))
+
+
+def _read_ids(path: Path, benchmark: "TrackBenchmark") -> list[str]:
     lines = enumerate(map(str.strip, path.read_text(encoding="utf-8", errors="replace").splitlines()), 1)
     ids = {line: number for number, line in lines if line and not line.startswith("#")}
     for one, number in ids.items():
@@ -232,14 +256,15 @@ on_exit: ContextVar[ExitStack] = ContextVar("on_exit")
 """What is called when the running command ends, however it ends."""
 
 _LISTS = {
-    "{models}": "dlbench.generation.clients:describe_clients",
+    "{models}": "dlbench.generation.model:describe_clients",
+    "{rules}": "dlbench.agreement.selection:RULES",
     "{techniques}": "dlbench.generation.techniques:TECHNIQUES",
     "{sandboxes}": "dlbench.execution.sandbox.base:SANDBOXES",
 }
 
 
 class RegistryHelp(TyperCommand):
-    """A command whose help lists registries: `{models}`, `{techniques}`, `{sandboxes}`, and that suggests close values.
+    """A command whose help lists registries, such as `{models}` and `{techniques}`, and that suggests close values.
 
     A registry is loaded only when help that names it is shown: loading it would slow down every command.
     """

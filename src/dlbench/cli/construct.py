@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dlbench import dataset
-from dlbench.cli import construct_discover, construct_label, construct_rebuild  # noqa: F401 - they register
+from dlbench.cli import construct_label, construct_rebuild  # noqa: F401 - they register
 from dlbench.cli.app import DAYS, Chosen, JsonOption, SandboxOption, WorkerOptions, WorkersOption, command
 from dlbench.cli.construct_common import (
     WORK,
@@ -108,7 +108,7 @@ def draft(
     sandbox: SandboxOption = "auto",
 ) -> None:
     """Let a model draft prompts for admissible functions, for a person to rewrite (step 7)."""
-    from dlbench.construction.draft import draft_project
+    from dlbench.construction.labelling.catalogue import draft_project
     from dlbench.generation import EmbeddedModel, OpenAIModel, RateLimiter
 
     async def draft_all() -> None:
@@ -186,10 +186,9 @@ def _run_steps(
     seconds: float,
     since: date | None = None,
 ) -> None:
+    from dlbench.construction import WorkFolder, summarize_project
     from dlbench.construction.labelling.catalogue import read_catalogue
     from dlbench.construction.pipeline import run_all
-    from dlbench.construction.summary import summarize_project
-    from dlbench.construction.work_folder import WorkFolder
 
     need_construction()
     folder, engine = WorkFolder(work), make_construction_engine(options)
@@ -269,8 +268,7 @@ def tables(
     json: JsonOption = False,
 ) -> None:
     """Print a summary of all projects: counts, and the reasons for what was left out."""
-    from dlbench.construction.summary import merge_kept, render_tables, summarize_all
-    from dlbench.construction.work_folder import WorkFolder
+    from dlbench.construction import WorkFolder, merge_kept, render_tables, summarize_all
 
     lines = summarize_all(WorkFolder(work))
     if kept:

@@ -19,9 +19,9 @@ from dlbench.errors import DLBenchError
 from dlbench.jsonl import write_whole
 
 if TYPE_CHECKING:
+    from dlbench.construction import WorkFolder
     from dlbench.construction.labelling import LabelDecision
     from dlbench.construction.labelling.catalogue import Entry, Source
-    from dlbench.construction.work_folder import WorkFolder
 
 TreeOption = Annotated[
     Path | None, typer.Option(help="Source tree of the project, or a folder of trees named after their projects.")
@@ -51,11 +51,11 @@ def label(
     json: JsonOption = False,
 ) -> None:
     """Decide labels by the majority of at least three votes; list ties and measure annotator agreement."""
+    from dlbench.construction import WorkFolder
     from dlbench.construction.labelling import decide, measure_alpha, read_settlements
     from dlbench.construction.labelling.catalogue import read_catalogue
     from dlbench.construction.labelling.label_studio import import_votes, read_export
     from dlbench.construction.labelling.votes import read_votes, votes_of
-    from dlbench.construction.work_folder import WorkFolder
 
     folder = WorkFolder(work)
     catalogue = read_catalogue(folder)
@@ -95,9 +95,9 @@ def review(
     benchmark: BenchmarkOption = None,
 ) -> None:
     """Open a local page to vote on labels, edit prompts, and accept or reject functions."""
+    from dlbench.construction import WorkFolder
     from dlbench.construction.labelling.catalogue import read_catalogue
     from dlbench.construction.labelling.review_server import serve
-    from dlbench.construction.work_folder import WorkFolder
 
     folder = WorkFolder(work)
     catalogue = read_catalogue(folder)
@@ -123,9 +123,9 @@ def write(
     annotator: Annotated[str, typer.Option(help="Who accepts with --accept-all.")] = "",
 ) -> None:
     """Write accepted, labelled and admissible functions as instances of a benchmark."""
+    from dlbench.construction import WorkFolder
     from dlbench.construction.history import date_functions
     from dlbench.construction.labelling.votes import check_name
-    from dlbench.construction.work_folder import WorkFolder
     from dlbench.construction.write_instances import write_instances
     from dlbench.workspace.source import fetch
 

@@ -30,15 +30,18 @@ def rebuild(
     seconds: Annotated[
         float, typer.Option("--trace-seconds", min=1, help="Time limit for all tests of the project together.")
     ] = 600.0,
+    test_seconds: Annotated[
+        float, typer.Option(min=1, help="Time of all chosen tests of the project: the fastest first, then more cases.")
+    ] = 120.0,
     workers: WorkersOption = None,
     sandbox: SandboxOption = "auto",
 ) -> None:
     """Make rebuild tasks: remove the bodies of packages, and find the tests that need them. Rerun to resume."""
+    from dlbench.construction import WorkFolder
     from dlbench.construction.pipeline import Pipeline
     from dlbench.construction.project_spec import ProjectSpec, parse_spec
     from dlbench.construction.rebuild import NotSuitable, RebuildConstruction
-    from dlbench.construction.work_folder import WorkFolder
-    from dlbench.dataset.rebuild import write_rebuild
+    from dlbench.dataset.rebuild import read_rebuilds, write_rebuild
 
     least, largest = lines
     if not 0 < least <= largest:
@@ -52,10 +55,11 @@ def rebuild(
     pipeline = Pipeline(engine, WorkFolder(work), spec, log, workers=options.count)
     if is_known:
         pipeline.root = known.root
-    construction = RebuildConstruction(pipeline, is_known=is_known, seconds=seconds)
+    construction = RebuildConstruction(pipeline, is_known=is_known, seconds=seconds, test_seconds=test_seconds)
     construction.observe()
     made = 0
-    for unit in construction.propose(least, largest)[:most]:
+    existing = read_rebuilds(into or pipeline.root)
+    for unit in construction.propose(least, largest, existing.values())[:most]:
         try:
             record = construction.construct(unit, least, seed)
         except NotSuitable as error:

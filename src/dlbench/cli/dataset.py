@@ -6,33 +6,43 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dlbench import dataset
-from dlbench.cli.app import BenchmarkOption, Chosen, JsonOption, command
-from dlbench.cli.output import log, print_json
+from dlbench.cli.app import BenchmarkOption, Chosen, JsonOption, TrackOption, command
+from dlbench.cli.output import log, open_console, print_json
+from dlbench.dataset.labels import Track
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import write_whole
 from dlbench.registry import find_known
 
+if TYPE_CHECKING:
+    from dlbench.dataset.rebuild import Rebuild, TrackBenchmark, TrackInstance
+
 
 @command("list")
-def list_instances(chosen: Chosen, json: JsonOption = False) -> None:
+def list_instances(chosen: Chosen, track: TrackOption = Track.FUNCTION, json: JsonOption = False) -> None:
     """List instances, filtered by any label, project or date. Without a terminal: one id a line."""
+    from dlbench.dataset.rebuild import Rebuild, find_labels
+
+    benchmark, functions = chosen.open_track(track), chosen.benchmark.instances.values()
     if json:
-        projects = chosen.benchmark.projects
         print_json(
             [
                 one.model_dump(mode="json", exclude={"prompt"})
-                | {"project": one.project, "framework": projects[one.project].framework}
-                for one in chosen.instances
+                | {"project": one.project, "framework": benchmark.project_of(one).framework}
+                | ({"labels": find_labels(one, functions)} if isinstance(one, Rebuild) else {})
+                for one in benchmark.instances.values()
             ]
         )
         return
     if not sys.stdout.isatty():
-        typer.echo("\n".join(instance.id for instance in chosen.instances))
+        typer.echo("\n".join(benchmark.instances))
+        return
+    if track is Track.REBUILD:
+        _draw_rebuilds(benchmark, chosen.benchmark)
         return
     typer.echo("\n".join(_lay_out(chosen.instances, get_terminal_size().columns)))
     typer.echo(f"{len(chosen.instances)} instances")
@@ -53,6 +63,13 @@ def _lay_out(instances: "Sequence[dataset.Instance]", width: int) -> list[str]:
     ]
 
 
+def _draw_rebuilds(chosen: "TrackBenchmark", benchmark: "dataset.Benchmark") -> None:
+    from dlbench.reporting.dataset_card import tabulate_rebuilds
+    from dlbench.reporting.tables import draw
+
+    open_console().print(draw("rebuild tasks", tabulate_rebuilds(chosen.instances.values(), benchmark)))
+
+
 @command("show")
 def show(
     instance: Annotated[str, typer.Argument(help="Instance id.")],
@@ -61,11 +78,16 @@ def show(
     json: JsonOption = False,
 ) -> None:
     """Show one instance: where it is, its labels, measures, prompt and tests."""
+    from dlbench.dataset.rebuild import Rebuild, read_rebuilds
     from dlbench.dataset.statistics import mutation_score, read_attempts
     from dlbench.generation.sources import Sources
 
     loaded = dataset.load(benchmark)
-    found = find_known(instance, loaded.instances, "instance")
+    known: dict[str, TrackInstance] = {**loaded.instances, **read_rebuilds(loaded.root)}
+    found = find_known(instance, known, "instance")
+    if isinstance(found, Rebuild):
+        _show_rebuild(found, loaded.projects[found.project], source=source, json=json)
+        return
     project = loaded.project_of(found)
     reference = Sources(loaded, log).reference(found.id) if source else None
     if json:
@@ -97,9 +119,26 @@ def show(
         typer.echo(f"\nreference:\n{reference}")
 
 
+def _show_rebuild(record: "Rebuild", project: "dataset.Project", *, source: bool, json: bool) -> None:
+    if source:
+        raise DLBenchError("a rebuild task has no single source", fix="`dlbench prepare` fetches the release")
+    if json:
+        print_json(record.model_dump(mode="json") | {"project": project.model_dump(mode="json")})
+        return
+    typer.echo(record.id)
+    typer.echo(f"  project        {project.name} {project.version} ({project.license}, released {project.released})")
+    typer.echo(f"  to write       {record.lines} lines, {record.definitions} functions and methods")
+    for title in ("files", "required_names", "visible", "hidden"):
+        names: tuple[str, ...] = getattr(record, title)
+        typer.echo(f"\n{title.replace('_', ' ')} ({len(names)}):")
+        for name in names:
+            typer.echo(f"  {name}")
+
+
 @command("stats")
 def stats(
     chosen: Chosen,
+    track: TrackOption = Track.FUNCTION,
     json: JsonOption = False,
     card: Annotated[bool, typer.Option("--card", help="Print the dataset card as Markdown.")] = False,
     plots: Annotated[
@@ -109,8 +148,20 @@ def stats(
     """Count instances by project and label, with sizes, tests, mutation scores and annotator agreement."""
     from dlbench.construction.labelling import measure_alpha
     from dlbench.construction.labelling.votes import list_votes
-    from dlbench.dataset.statistics import describe
+    from dlbench.dataset.statistics import describe, describe_rebuilds
 
+    if track is Track.REBUILD:
+        if card or plots:
+            raise DLBenchError("--card and --plots are for functions", fix="leave them out")
+        benchmark = chosen.open_track(track)
+        figures = describe_rebuilds(benchmark)
+        if json:
+            print_json(figures)
+            return
+        for name, value in figures.items():
+            typer.echo(f"{name.replace('_', ' '):<22} {value}")
+        _draw_rebuilds(benchmark, chosen.benchmark)
+        return
     found = describe(chosen.benchmark, chosen.instances)
     labels = [one.labels for one in chosen.instances]
     varied = {
@@ -127,8 +178,8 @@ def stats(
         alphas = {}
     found["alpha"] = {axis: None if math.isnan(alpha) else round(alpha, 3) for axis, alpha in alphas.items()}
     if plots:
+        from dlbench.reporting.charts import stand_alone
         from dlbench.reporting.charts.bars import draw_counts
-        from dlbench.reporting.charts.svg import stand_alone
         from dlbench.reporting.dataset_card import find_distributions
 
         plots.mkdir(parents=True, exist_ok=True)

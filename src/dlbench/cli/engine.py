@@ -1,8 +1,8 @@
-"""Build the engine and the worker pool that a command's options describe, and prepare projects."""
+"""Build the engine and the worker pool that a command's options describe, prepare projects, and judge samples."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,15 +10,17 @@ import typer
 
 from dlbench import dataset
 from dlbench.cli.app import CORES, ExecutionOptions, WorkerOptions, need, on_exit
-from dlbench.cli.output import log
+from dlbench.cli.output import counted, log
 from dlbench.errors import DLBenchError
 from dlbench.registry import find_known
-from dlbench.runs.verdict import Confirm
+from dlbench.runs.verdict import Confirm, Verdict
 
 if TYPE_CHECKING:
     from dlbench.execution import Engine
+    from dlbench.execution.evaluate import Evaluation
     from dlbench.execution.pool import Pool
     from dlbench.execution.sandbox import Cell, Launch, Sandbox
+    from dlbench.runs.samples import Sample
     from dlbench.workspace import Prepared
 
 
@@ -113,3 +115,28 @@ def prepare_named(benchmark: "dataset.Benchmark", names: "Iterable[str]") -> "di
 
     with ThreadPoolExecutor(_BUILDS) as threads:  # one environment is downloaded while another is compiled
         return {one.project.name: one for found in threads.map(prepare_group, groups.values()) for one in found}
+
+
+def judge_into(
+    benchmark: "dataset.Benchmark", samples: "list[Sample]", out: Path, engine: "Engine", execution: ExecutionOptions
+) -> "list[Verdict]":
+    instances = [benchmark.instances[key] for key in dict.fromkeys(sample.instance for sample in samples)]
+    pool = make_pool(engine, prepare_projects(benchmark, instances), execution)
+    with judging(benchmark, pool, samples, out, len(samples)) as evaluation:
+        return evaluation.finish(samples)
+
+
+@contextmanager
+def judging(
+    benchmark: "dataset.Benchmark", pool: "Pool", kept: "list[Sample]", out: Path, total: int
+) -> "Iterator[Evaluation]":
+    """An evaluation that shows its progress; `kept`: the samples that are there, `total`: those to come included."""
+    from dlbench.execution.evaluate import open_evaluation
+
+    with counted("judging", total) as advance:
+
+        def show(verdict: Verdict) -> None:
+            advance(f"{verdict.instance}: {verdict.status}")
+
+        with open_evaluation(benchmark, pool, kept, out, on_verdict=show, on_kept=advance.keep) as evaluation:
+            yield evaluation

@@ -1,4 +1,4 @@
-"""The commands `validate` and `evaluate`: run candidates that already exist."""
+"""The commands `check` and `validate`, on a benchmark, and `evaluate`, on answers that exist already."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -7,11 +7,57 @@ from typing import Annotated
 import typer
 
 from dlbench import __version__, dataset
-from dlbench.cli.app import BenchmarkOption, Chosen, ExecutionOptions, JsonOption, JudgingOptions, command
-from dlbench.cli.engine import make_judging_engine, make_pool, prepare_projects
-from dlbench.cli.output import counted, print_json
-from dlbench.cli.report import judge_into, show_scores
+from dlbench.cli.app import (
+    BenchmarkOption,
+    Chosen,
+    ExecutionOptions,
+    JsonOption,
+    JudgingOptions,
+    SandboxOption,
+    TrackOption,
+    WorkerOptions,
+    command,
+)
+from dlbench.cli.engine import judge_into, make_engine, make_judging_engine, make_pool, prepare_projects
+from dlbench.cli.output import counted, log, print_json
+from dlbench.cli.report import show_scores
+from dlbench.cli.task import open_tasks, validate_rebuilds
+from dlbench.dataset.labels import Track
+from dlbench.errors import DLBenchError
 from dlbench.runs import keep_samples, open_run
+
+
+@command("check")
+def check(
+    chosen: Chosen,
+    records_only: Annotated[
+        bool, typer.Option("--records-only", help="Check the records only; fetch no sources.")
+    ] = False,
+    json: JsonOption = False,
+    sandbox: SandboxOption = "auto",
+) -> None:
+    """Report every problem of a benchmark in one pass: where, what, and how to fix it."""
+    from dlbench.dataset.validation import check_records, read_rules
+    from dlbench.validation.sources import check_sources, check_tree
+
+    benchmark, problems = check_records(chosen.folder or dataset.default_root())
+    known = [instance for instance in benchmark.instances.values() if instance.project in benchmark.projects]
+    if not records_only:
+        selected = {instance.id for instance in chosen.instances_of(benchmark)} if known else set()
+        instances = [instance for instance in known if instance.id in selected]
+        problems += check_sources(benchmark, instances, make_engine(WorkerOptions(sandbox=sandbox)), log)
+        if not read_rules(benchmark.root).docstring_prompts:  # an owner may quote their own docstrings
+            problems += check_tree(benchmark, log)
+    if json:
+        print_json(problems)
+    else:
+        for problem in problems:
+            typer.echo(f"{problem.where}: {problem.kind}: {problem.what}\n  fix: {problem.fix}")
+        depth = "records only" if records_only else "records, sources and tests"
+        count = f"{len(benchmark.instances)} instances of {len(benchmark.projects)} projects"
+        typer.echo(f"{count} checked ({depth}): {len(problems) or 'no'} problem{'' if len(problems) == 1 else 's'}")
+    if problems:
+        raise typer.Exit(1)
 
 
 @command("validate")
@@ -29,6 +75,7 @@ def validate(
     plus: Annotated[
         bool, typer.Option("--plus", help="Also try the references on the further inputs of their instances.")
     ] = False,
+    track: TrackOption = Track.FUNCTION,
     json: JsonOption = False,
 ) -> None:
     """Check that references pass every test and that stubs fail every test."""
@@ -36,6 +83,11 @@ def validate(
     from dlbench.validation.mutants import BODIES
 
     engine = make_judging_engine(execution, chosen.benchmark.root if plus else None)
+    if track is Track.REBUILD:
+        if compare_modes or plus:
+            raise DLBenchError("--compare-modes and --plus are for functions", fix="leave them out")
+        validate_rebuilds(open_tasks(chosen), execution.count, engine, repeat=repeat, shuffle=shuffle, json=json)
+        return
     instances = chosen.instances
     prepared = prepare_projects(chosen.benchmark, instances)
     pool = make_pool(engine, prepared, execution)

@@ -160,7 +160,7 @@ def _with_archive(repaired: "list[RepairedFile]") -> "list[RepairedFile]":
 
 def _make_runnable(work: Path, repaired: "list[RepairedFile]", options: WorkerOptions) -> None:
     from dlbench.analysis.official.runnable import RUNNABLE, make_runnable
-    from dlbench.construction.work_folder import WorkFolder
+    from dlbench.construction import WorkFolder
 
     engine = make_construction_engine(options)
     found = make_runnable(engine, repaired, WorkFolder(work), log, workers=options.count)

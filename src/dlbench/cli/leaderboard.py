@@ -21,9 +21,9 @@ from dlbench.cli.app import (
     add_group,
     command,
 )
-from dlbench.cli.engine import make_engine
+from dlbench.cli.engine import judge_into, make_engine
 from dlbench.cli.output import log, print_json
-from dlbench.cli.report import judge_into
+from dlbench.dataset.labels import Track
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import write_whole
 from dlbench.runs import read_run
@@ -59,16 +59,20 @@ def add(
     benchmark: BenchmarkOption = None,
 ) -> None:
     """Add a run to the benchmark's folder `leaderboard`: settings, score, verdicts, hashes of answers."""
+    from dlbench.reporting.caveats import find_track
     from dlbench.reporting.leaderboard.entry import FOLDER, make_entry, name_entry, render_entry, write_entry
     from dlbench.reporting.leaderboard.verify import check_entry
 
-    loaded = dataset.load(benchmark)
+    loaded, submitted = dataset.load(benchmark), read_run(run)
+    if (track := find_track([submitted])) is not Track.FUNCTION:
+        fix = "compare such runs with `dlbench compare`"
+        raise DLBenchError(f"the leaderboard has functions only, this is a run on {track}", where=str(run), fix=fix)
     options = {"model": model, "technique": technique}
     stated: dict[str, Setting] = {key: value for key, value in options.items() if value is not None}
     if temperature is not None:
         stated["temperature"] = _read_temperature(temperature)
     day = date.date() if date else None
-    entry = make_entry(read_run(run), loaded, samples_from, split=split, day=day, stated=stated)
+    entry = make_entry(submitted, loaded, samples_from, split=split, day=day, stated=stated)
     if faults := check_entry(entry, loaded):
         shown = "\n".join(f"  {fault}" for fault in faults[:20])
         fix = "finish the run; if its limits are higher than the default, judge its samples again with the default"
@@ -198,9 +202,8 @@ def build(
     benchmark: BenchmarkOption = None,
 ) -> None:
     """Build leaderboard.html, a page that opens offline, and leaderboard.md from all valid entries."""
-    from dlbench.reporting.leaderboard import build_markdown, build_page
+    from dlbench.reporting.leaderboard import build_markdown, build_page, rank_entries
     from dlbench.reporting.leaderboard.entry import FOLDER, find_entries
-    from dlbench.reporting.leaderboard.ranking import rank_entries
     from dlbench.reporting.leaderboard.verify import OTHER_VERSION, is_newer
 
     loaded = dataset.load(benchmark)

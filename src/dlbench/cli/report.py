@@ -1,34 +1,28 @@
-"""The commands `report` and `browse`, and what other commands share: judging, showing scores, reading runs."""
+"""The commands `report`, `compare` and `browse`, and what other commands share: showing scores, reading runs."""
 
 import functools
 import webbrowser
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
+from json import loads
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dlbench import dataset
-from dlbench.cli.app import DAYS, BenchmarkOption, Chosen, ExecutionOptions, JsonOption, command
-from dlbench.cli.engine import make_pool, prepare_projects
+from dlbench.cli.app import DAYS, BenchmarkOption, Chosen, JsonOption, command
 from dlbench.cli.output import counted, log, open_console, print_json
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import write_whole
 from dlbench.runs import make_folder, read_head, read_run
-from dlbench.runs.verdict import Verdict
 
 if TYPE_CHECKING:
-    from dlbench.execution import Engine
-    from dlbench.execution.evaluate import Evaluation
-    from dlbench.execution.pool import Pool
+    from dlbench.dataset.rebuild import TrackBenchmark
     from dlbench.reporting.report_data import ReportData
-    from dlbench.runs.samples import Sample
-    from dlbench.scoring import Tally
-
+    from dlbench.scoring import BenchmarkComparison, Comparison, Tally
 
 PublicOption = Annotated[
     bool, typer.Option("--public", help="Leave out every line of the projects' own code, to share the page.")
@@ -37,7 +31,7 @@ PLOTS, WRITTEN = "plots", ".written"
 """The folder of plots, and its list of the plots that a report wrote."""
 
 
-def read_fetched(benchmark: "dataset.Benchmark") -> "Callable[[dataset.Instance], str | None]":
+def read_fetched(benchmark: "TrackBenchmark") -> "Callable[[dataset.Instance], str | None]":
     """A reader of an instance's module, where its source is on this machine; fetches nothing."""
     from dlbench.workspace.source import source_tree
 
@@ -53,14 +47,16 @@ def read_fetched(benchmark: "dataset.Benchmark") -> "Callable[[dataset.Instance]
 
 def write_folder(data: "ReportData", out: Path, *, public: bool) -> None:
     """Write the page, the tables for other programs and the plots."""
+    from dlbench.dataset.rebuild import has_functions
     from dlbench.reporting.candidates import read_candidates
     from dlbench.reporting.export import NO_PARQUET, has_parquet, write_tables
     from dlbench.reporting.pages import draw_plots, write_page
 
     candidates = {}
-    for name, run in data.runs.items():
-        with counted(f"reading {name}", len(run.verdicts), every=2.0) as advance:
-            candidates[name] = read_candidates(run, data.benchmark, public=public, on_read=advance)
+    if has_functions(data.benchmark):
+        for name, run in data.runs.items():
+            with counted(f"reading {name}", len(run.verdicts), every=2.0) as advance:
+                candidates[name] = read_candidates(run, data.benchmark, public=public, on_read=advance)
     log("writing the page")
     page = write_page(data, candidates, read_fetched(data.benchmark), public=public)
     write_whole(out / "report.html", page)
@@ -117,31 +113,6 @@ Breakdown = StrEnum("Breakdown", "STAGE TASK DATA PROJECT FRAMEWORK SIZE YEAR LI
 """As `scoring.breakdowns.BREAKDOWNS`, which is too heavy to import for `--help`."""
 
 
-def judge_into(
-    benchmark: "dataset.Benchmark", samples: "list[Sample]", out: Path, engine: "Engine", execution: ExecutionOptions
-) -> "list[Verdict]":
-    instances = [benchmark.instances[key] for key in dict.fromkeys(sample.instance for sample in samples)]
-    pool = make_pool(engine, prepare_projects(benchmark, instances), execution)
-    with judging(benchmark, pool, samples, out, len(samples)) as evaluation:
-        return evaluation.finish(samples)
-
-
-@contextmanager
-def judging(
-    benchmark: "dataset.Benchmark", pool: "Pool", kept: "list[Sample]", out: Path, total: int
-) -> "Iterator[Evaluation]":
-    """An evaluation that shows its progress; `kept`: the samples that are there, `total`: those to come included."""
-    from dlbench.execution.evaluate import open_evaluation
-
-    with counted("judging", total) as advance:
-
-        def show(verdict: Verdict) -> None:
-            advance(f"{verdict.instance}: {verdict.status}")
-
-        with open_evaluation(benchmark, pool, kept, out, on_verdict=show, on_kept=advance.keep) as evaluation:
-            yield evaluation
-
-
 def show_scores(
     folders: list[Path],
     report: Path,
@@ -155,14 +126,20 @@ def show_scores(
 
     With `write_more` and without `axes`, a line per run replaces the tables.
     """
+    from dlbench.dataset.rebuild import has_functions, open_track
     from dlbench.reporting import name_runs, write_report
-    from dlbench.reporting.formatting import score_cell, some
+    from dlbench.reporting.caveats import find_track
     from dlbench.reporting.report_data import collect_report_data
+    from dlbench.reporting.tables import score_cell, share_cell, some
     from dlbench.scoring import CUTOFFS
-    from dlbench.scoring.breakdowns import LABELS
+    from dlbench.scoring.breakdowns import LABELS, list_axes
 
     runs = name_runs([read_run(folder) for folder in folders])
-    data = collect_report_data(runs, benchmark, cutoffs or CUTOFFS)
+    data = collect_report_data(runs, open_track(benchmark, find_track(runs.values())), cutoffs or CUTOFFS)
+    known = list_axes(data.benchmark)
+    if wrong := [axis for axis in axes or () if axis not in known]:
+        fix = f"use any of: {', '.join(known)}"
+        raise DLBenchError(f"there is no breakdown by {wrong[0]} of these instances", where="--by", fix=fix)
     make_folder(report.parent)
     write_whole(report, write_report(data))
     if write_more:
@@ -176,11 +153,11 @@ def show_scores(
             typer.echo(f"{line}\n")
         if write_more and not axes:
             for name, summary in data.summaries.items():
-                typer.echo(
-                    f"{name}: pass@1 {score_cell(summary.overall)}, {some(summary.overall.instances, 'instance')}"
-                )
+                shares = "" if has_functions(data.benchmark) else f"hidden tests {share_cell(summary.overall)}, "
+                instances = some(summary.overall.instances, "instance")
+                typer.echo(f"{name}: pass@1 {score_cell(summary.overall)}, {shares}{instances}")
         else:
-            _print_tables(data, axes or LABELS)
+            _print_tables(data, axes or (LABELS if has_functions(data.benchmark) else ["size"]))
         typer.echo(f"report: {report.with_suffix('.html') if write_more else report}")
     faults = [record for run in runs.values() for record in run.verdicts if record["status"] == "harness_error"]
     if faults:
@@ -190,13 +167,18 @@ def show_scores(
 
 
 def _print_tables(data: "ReportData", axes: Sequence[str]) -> None:
-    from dlbench.reporting.sections.rounds import tabulate_rounds
+    from dlbench.dataset.rebuild import has_functions
+    from dlbench.reporting.sections.outcomes import tabulate_rounds
+    from dlbench.reporting.sections.rebuild import tabulate_tasks
     from dlbench.reporting.statistics import tabulate_statistics
-    from dlbench.reporting.tables import breakdown, draw, spreads, statuses
+    from dlbench.reporting.tables import breakdown, draw, share_cell, spreads, statuses
 
     console = open_console()
     console.print(draw("runs", tabulate_statistics(data.subjects)))
     console.print(draw("pass@1 (95 % interval)", breakdown(data.summaries, axes)))
+    if not has_functions(data.benchmark):
+        console.print(draw("hidden tests passed", breakdown(data.summaries, axes, share_cell)))
+        console.print(draw("tasks", tabulate_tasks(data)))
     if (rounds := tabulate_rounds(data))[1]:
         console.print(draw("repair rounds", rounds))
     if data.repeats:
@@ -228,8 +210,9 @@ def report(
     if public and out is None:
         raise DLBenchError("--public requires --out", fix="pass --out, a folder for the page")
     cutoffs = [day.date() for day in cutoff or ()]
-    axes = [str(axis) for axis in by or (() if out else (Breakdown.STAGE, Breakdown.TASK, Breakdown.DATA))]
-    axes += ["live"] if axes and cutoffs else []
+    axes = [str(axis) for axis in by or ()]
+    if cutoffs and (axes or not out):
+        axes = [*(axes or dataset.AXES), "live"]
     loaded = dataset.load(benchmark)
     if out is None:
         show_scores(runs, runs[0] / "report.md", loaded, axes, cutoffs, json)
@@ -240,6 +223,8 @@ def report(
 
 @dataclass(frozen=True)
 class ComparedRuns:
+    benchmark: "TrackBenchmark"
+    """With the selected instances of the runs' track."""
     tallies: "dict[str, dict[str, Tally]]"
     """By the name of the run, for the selected instances."""
     outside: int
@@ -250,17 +235,25 @@ class ComparedRuns:
 
 def read_compared_runs(folders: Sequence[Path], chosen: Chosen, *, plus: bool = False) -> ComparedRuns:
     """`plus`: failing on further inputs counts as failing."""
+    from dlbench.dataset.rebuild import open_track
     from dlbench.reporting import name_runs
-    from dlbench.reporting.caveats import run_caveats
-    from dlbench.reporting.run_names import check_comparable, copies_caveat, group_alike, hash_answers
+    from dlbench.reporting.caveats import (
+        check_comparable,
+        copies_caveat,
+        find_track,
+        group_alike,
+        hash_answers,
+        run_caveats,
+    )
     from dlbench.scoring import tally
     from dlbench.scoring.compare import find_common_instances
     from dlbench.scoring.tally import apply_plus
 
     if len(folders) < 2:
         raise DLBenchError("one run cannot be compared", where=str(folders[0]), fix="pass two run folders or more")
-    selected = {instance.id for instance in chosen.instances}
     named = name_runs([read_head(folder) for folder in folders])
+    selected = chosen.open_track(find_track(named.values()))
+    benchmark = open_track(chosen.benchmark, selected.track)
     check_comparable(list(named.values()))
     judged, answers, warnings = {}, {}, []
     # the tallies of a hundred runs take a few megabytes, their verdicts more than a gigabyte: one run at a time
@@ -269,12 +262,14 @@ def read_compared_runs(folders: Sequence[Path], chosen: Chosen, *, plus: bool = 
         if plus and not any("plus" in verdict for verdict in run.verdicts):
             fix = "judge its samples again with this version: `dlbench evaluate`"
             raise DLBenchError("it was not judged on further inputs", where=str(head.folder), fix=fix)
-        judged[name] = tally(apply_plus(run.verdicts) if plus else run.verdicts, chosen.benchmark)
+        judged[name] = tally(apply_plus(run.verdicts) if plus else run.verdicts, benchmark)
         answers[name] = hash_answers(run)
-        warnings += run_caveats(name, run, chosen.benchmark)
+        warnings += run_caveats(name, run, benchmark)
     warnings += [copies_caveat(names) for names in group_alike(answers)]
-    tallies = {name: {key: one for key, one in each.items() if key in selected} for name, each in judged.items()}
-    outside = len({key for each in judged.values() for key in each} - selected)
+    tallies = {
+        name: {key: one for key, one in each.items() if key in selected.instances} for name, each in judged.items()
+    }
+    outside = len({key for each in judged.values() for key in each} - set(selected.instances))
     common = find_common_instances(tallies)
     if not common.instances:
         raise DLBenchError(
@@ -282,4 +277,71 @@ def read_compared_runs(folders: Sequence[Path], chosen: Chosen, *, plus: bool = 
             f" {len(common.harness_errors)} have a harness error, {outside} are outside the selection",
             fix="compare runs of the same instances; run the command of a run with harness errors again to retry them",
         )
-    return ComparedRuns(tallies, outside, warnings)
+    return ComparedRuns(selected, tallies, outside, warnings)
+
+
+@command("compare")
+def compare(
+    runs: Annotated[list[Path], typer.Argument(help="Run folders, two or more.")],
+    chosen: Chosen,
+    first: Annotated[
+        bool, typer.Option("--first", help="Compare each run with the first only, not every pair.")
+    ] = False,
+    instances: Annotated[
+        bool, typer.Option("--instances", help="List every instance that only one run of a pair solves.")
+    ] = False,
+    plus: Annotated[bool, typer.Option("--plus", help="Failing on further inputs counts as failing.")] = False,
+    other: Annotated[
+        Path | None,
+        typer.Option(help='Scores of the same runs on another benchmark, {"run": 0.53}: Cohen\'s d, Fisher, Spearman.'),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Compare runs instance by instance: exact paired tests, effect sizes, and instances that only one run solves."""
+    from dlbench.scoring import compare as compare_tallies
+
+    compared = read_compared_runs(runs, chosen, plus=plus)
+    found = compare_tallies(compared.tallies, compared.benchmark, only_first=first)
+    benchmarks = _compare_benchmarks(other, found) if other else None
+    if json:
+        facts = {"warnings": compared.warnings, "outside_the_choice": compared.outside}
+        print_json({"comparison": found, **facts, "against": benchmarks})
+        return
+    from dlbench.reporting.comparison import describe_benchmark, describe_instances, describe_pairs, tabulate_runs
+    from dlbench.reporting.tables import draw
+
+    outside = [f"{compared.outside} judged instances are outside the selection"] if compared.outside else []
+    for line in [*(f"{caveat}\n" for caveat in compared.warnings), *outside, *describe_instances(found)]:
+        typer.echo(line)
+    open_console().print(draw("runs", tabulate_runs(found)))
+    for line in describe_pairs(found, every_instance=instances):
+        typer.echo(line)
+    if benchmarks:
+        typer.echo(describe_benchmark(str(other), benchmarks))
+
+
+def _compare_benchmarks(path: Path, found: "Comparison") -> "BenchmarkComparison":
+    from dlbench.scoring import compare_benchmarks
+
+    scores = _read_scores(path)
+    here = {one.name: one.pass_at_1 for one in found.standings}
+    if missing := [name for name in here if name not in scores]:
+        what = f"has no score of {', '.join(missing)} (it has: {', '.join(scores) or 'none'})"
+        raise DLBenchError(what, where=str(path), fix="name every run as this command does")
+    return compare_benchmarks(list(here.values()), [scores[name] for name in here])
+
+
+def _read_scores(path: Path) -> dict[str, float]:
+    """Shares from 0 to 1; if one is above 1, all are percentages."""
+    fix = 'write {"run name": score, …}, all from 0 to 1 or all in percent'
+    try:
+        read = loads(path.read_text(encoding="utf-8"))
+        scores = {str(name): float(score) for name, score in read.items()}
+    except OSError as error:
+        raise DLBenchError(f"cannot be read: {error.strerror}", where=str(path), fix="check the path") from None
+    except (ValueError, TypeError, AttributeError):
+        raise DLBenchError("not a file of scores", where=str(path), fix=fix) from None
+    if not all(0 <= score <= 100 for score in scores.values()):
+        raise DLBenchError("a score is outside 0 to 100", where=str(path), fix=fix)
+    scale = 100 if max(scores.values(), default=0) > 1 else 1
+    return {name: score / scale for name, score in scores.items()}

@@ -14,9 +14,9 @@ from dlbench import __version__, dataset
 from dlbench.cli import models
 from dlbench.cli.agree import DUAL, DualAgreement, RunSetup
 from dlbench.cli.app import BenchmarkOption, Chosen, JudgingOptions, command
-from dlbench.cli.engine import make_judging_engine, make_pool, prepare_projects
+from dlbench.cli.engine import judge_into, judging, make_judging_engine, make_pool, prepare_projects
 from dlbench.cli.output import Progress, counted, log
-from dlbench.cli.report import judge_into, judging, show_scores
+from dlbench.cli.report import show_scores
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import Journal
 from dlbench.registry import find_known
@@ -91,11 +91,10 @@ def run(
 ) -> None:
     """Evaluate a model on the chosen instances, each answer as it arrives; print pass@1 overall and by label."""
     import dlbench.validation.mutant_model  # noqa: F401 - registers `mutant`
-    from dlbench.agreement.requests import RequestOptions
+    from dlbench.agreement.answers import RequestOptions
     from dlbench.dataset.validation import name_records
     from dlbench.generation import ModelOptions, generate
-    from dlbench.generation.sources import Sources, make_prompt_builder
-    from dlbench.generation.techniques.build import describe_shortage
+    from dlbench.generation.sources import Sources, describe_shortage, make_prompt_builder
     from dlbench.runs.samples import read_samples
 
     benchmark, instances = chosen.benchmark, chosen.instances

@@ -1,4 +1,4 @@
-"""The commands `task …`: list, check out, submit and validate rebuild tasks."""
+"""The commands `task …`: check out and submit rebuild tasks; and their validation."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -7,21 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dlbench import dataset
-from dlbench.cli.app import CORES, BenchmarkOption, JsonOption, SandboxOption, WorkerOptions, add_group, command
+from dlbench import __version__, dataset
+from dlbench.cli.app import CORES, BenchmarkOption, Chosen, JsonOption, SandboxOption, WorkerOptions, add_group, command
 from dlbench.cli.engine import make_engine, prepare_named
 from dlbench.cli.output import counted, log, print_json
-from dlbench.errors import DLBenchError
-from dlbench.registry import find_known
-from dlbench.runs.verdict import Outcome, Status
+from dlbench.dataset.labels import Track
+from dlbench.runs import open_run
+from dlbench.runs.verdict import VERDICTS, Outcome, Status, Verdict
 
 if TYPE_CHECKING:
     from dlbench.execution import Engine
-    from dlbench.execution.rebuild import RebuildTask, RebuildVerdict
+    from dlbench.execution.rebuild import RebuildTask
 
 task = add_group("task", "Rebuild packages of a release from their skeletons, in a folder: docs/rebuild.md.")
-IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Task id: `dlbench task list` shows them.")]
-RESULTS = "rebuilds.jsonl"
+IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Task id: `dlbench list --track rebuild` shows them.")]
 
 
 @dataclass(frozen=True)
@@ -37,25 +36,6 @@ class ProcessOptions:
         return make_engine(WorkerOptions(self.workers, sandbox=self.sandbox), self.timeout, self.memory)
 
 
-@command("list", task)
-def list_tasks(benchmark: BenchmarkOption = None, json: JsonOption = False) -> None:
-    """List the rebuild tasks: lines and definitions to write, modules, tests."""
-    from dlbench.dataset.rebuild import read_rebuilds
-
-    records = read_rebuilds(benchmark or dataset.default_root())
-    if json:
-        print_json([one.model_dump(mode="json") for one in records.values()])
-        return
-    rows: list[tuple[str, ...]] = [("task", "lines", "definitions", "modules", "visible", "hidden")]
-    for one in sorted(records.values(), key=lambda one: one.lines):
-        counts = (one.lines, one.definitions, len(one.files), len(one.visible), len(one.hidden))
-        rows.append((one.id, *map(str, counts)))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for name, *numbers in rows:
-        shown = (number.rjust(width) for number, width in zip(numbers, widths[1:], strict=True))
-        typer.echo(f"{name:<{widths[0]}}  {'  '.join(shown)}")
-
-
 @command("checkout", task)
 def checkout(
     name: IdArgument,
@@ -64,9 +44,9 @@ def checkout(
 ) -> None:
     """Write the folder in which the task is solved: skeleton, visible tests, instructions."""
     from dlbench.execution.rebuild_folder import write_folder
-    from dlbench.workspace.prepare import lock_of
+    from dlbench.workspace.environment import lock_of
 
-    chosen = open_tasks([name], benchmark)[0]
+    chosen = open_tasks(Chosen(benchmark, instance=[name]))[0]
     loaded = dataset.load(benchmark)
     write_folder(chosen, folder, lock_of(chosen.prepared.project, loaded.root).read_text(encoding="utf-8"))
     typer.echo(f"wrote {folder}: read INSTRUCTIONS.md there")
@@ -79,7 +59,9 @@ def submit(
     folder: Annotated[Path, typer.Argument(help="The folder of the answer.")],
     options: ProcessOptions,
     benchmark: BenchmarkOption = None,
-    out: Annotated[Path | None, typer.Option(help=f"Also add the verdict to {RESULTS} in this folder.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Run folder: also add the verdict there.")] = None,
+    model: Annotated[str | None, typer.Option("--name", help="Who solved it (default: the name of --out).")] = None,
+    sample: Annotated[int, typer.Option(min=0, help="Number of the attempt; the same again replaces it.")] = 0,
     json: JsonOption = False,
 ) -> None:
     """Judge an answer: the share of hidden tests that pass, and whether all do."""
@@ -87,13 +69,15 @@ def submit(
     from dlbench.execution.rebuild_folder import read_answer
     from dlbench.jsonl import Journal
 
-    chosen = open_tasks([name], benchmark)[0]
+    chosen = open_tasks(Chosen(benchmark, instance=[name]))[0]
     files, links = read_answer(chosen, folder)
+    if out is not None:
+        open_attempts(out, model or out.resolve().name, dataset.load(benchmark), options)
     engine = options.make_engine()
     log(f"judging {len(files)} changed files with {len(chosen.record.tests)} tests")
-    verdict = judge_rebuild(engine, chosen, files, links=links, workers=options.workers)
+    verdict = judge_rebuild(engine, chosen, files, links=links, sample=sample, workers=options.workers)
     if out is not None:
-        with Journal(out / RESULTS) as journal:
+        with Journal(out / VERDICTS) as journal:
             journal.append(verdict.as_record())
     if json:
         print_json(verdict.as_record() | {"share": verdict.share})
@@ -103,7 +87,18 @@ def submit(
         raise typer.Exit(1)
 
 
-def _describe(verdict: "RebuildVerdict") -> list[str]:
+def open_attempts(
+    folder: Path, name: str, benchmark: "dataset.Benchmark", options: ProcessOptions, **settings: object
+) -> None:
+    """Create or resume a run folder for verdicts on rebuild tasks, a line of `VERDICTS` each. `settings`: more of
+    the configuration, such as `samples` and `instances`, whose missing verdicts a report then names."""
+    from dlbench.dataset.validation import name_records
+
+    config = {"dlbench": __version__, "benchmark": name_records(benchmark), "track": "rebuild", "model": name}
+    open_run(folder, config | {"timeout": options.timeout, "memory": options.memory} | settings)
+
+
+def _describe(verdict: Verdict) -> list[str]:
     def count(outcomes: dict[str, Outcome]) -> str:
         return f"{Counter(outcomes.values())[Outcome.PASSED]}/{len(outcomes)}"
 
@@ -119,26 +114,18 @@ def _describe(verdict: "RebuildVerdict") -> list[str]:
     return lines
 
 
-@command("validate", task)
-def validate(
-    options: ProcessOptions,
-    names: Annotated[list[str] | None, typer.Argument(metavar="[ID]…", help="Tasks (default: all).")] = None,
-    benchmark: BenchmarkOption = None,
-    repeat: Annotated[int, typer.Option(min=1, help="Runs of the tests on the release.")] = 1,
-    shuffle: Annotated[bool, typer.Option("--shuffle", help="Each further run in another order.")] = False,
-    json: JsonOption = False,
+def validate_rebuilds(
+    tasks: "list[RebuildTask]", workers: int, engine: "Engine", *, repeat: int, shuffle: bool, json: bool
 ) -> None:
-    """Check that the release passes every test of a task, and its skeleton no hidden one."""
+    """Print the problems of each task: the release must pass every test, and the skeleton no hidden one."""
     from dlbench.execution.rebuild import validate_rebuild
     from dlbench.execution.rebuild_folder import find_copies
 
-    chosen = open_tasks(names or [], benchmark)
-    engine = options.make_engine()
     problems: dict[str, list[str]] = {}
-    with counted("tasks", len(chosen)) as progress:
-        for one in chosen:
-            found = list(validate_rebuild(engine, one, repeat=repeat, shuffle=shuffle, workers=options.workers))
-            problems[one.record.id] = [*found, *find_copies(one)]
+    with counted("tasks", len(tasks)) as progress:
+        for one in tasks:
+            trouble = validate_rebuild(engine, one, repeat=max(1, repeat), shuffle=shuffle, workers=workers)
+            problems[one.record.id] = [*trouble, *find_copies(one)]
             progress(one.record.id)
     if json:
         print_json(problems)
@@ -151,15 +138,11 @@ def validate(
         raise typer.Exit(1)
 
 
-def open_tasks(names: list[str], benchmark: Path | None) -> "list[RebuildTask]":
-    from dlbench.dataset.rebuild import read_rebuilds
+def open_tasks(chosen: Chosen) -> "list[RebuildTask]":
+    """The chosen rebuild tasks with their releases, which are fetched."""
+    from dlbench.dataset.rebuild import Rebuild
     from dlbench.execution.rebuild import RebuildTask
 
-    loaded = dataset.load(benchmark)
-    records = read_rebuilds(loaded.root)
-    if not records:
-        fix = "`dlbench construct rebuild` makes some; name another benchmark by --benchmark"
-        raise DLBenchError("the benchmark has no rebuild task", where=str(loaded.root), fix=fix)
-    chosen = [find_known(name, records, "rebuild task") for name in names] or list(records.values())
-    prepared = prepare_named(loaded, [one.project for one in chosen])
-    return [RebuildTask(one, prepared[one.project]) for one in chosen]
+    records = [one for one in chosen.open_track(Track.REBUILD).instances.values() if isinstance(one, Rebuild)]
+    prepared = prepare_named(chosen.benchmark, [one.project for one in records])
+    return [RebuildTask(one, prepared[one.project]) for one in records]

@@ -1,12 +1,13 @@
-"""Commands that manage this machine's workspace: prepare, tests, doctor, clean, lock."""
+"""Commands that manage this machine's workspace: prepare, tests, doctor, clean, lock, train-set build."""
 
+import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from dlbench import dataset
-from dlbench.cli.app import BenchmarkOption, Chosen, JsonOption, SandboxOption, WorkerOptions, command
+from dlbench.cli.app import BenchmarkOption, Chosen, JsonOption, SandboxOption, WorkerOptions, add_group, command
 from dlbench.cli.construct_common import make_construction_engine
 from dlbench.cli.engine import prepare_named
 from dlbench.cli.output import log, print_json
@@ -115,3 +116,26 @@ def lock(
     log(f"resolving the requirements of {environment}")
     compile_lock(requirements, folder / f"{environment}.txt", python, log)
     typer.echo(f"wrote {folder / environment}.txt")
+
+
+train_set = add_group("train-set", "Tasks to train models on, from projects that the benchmark does not have.")
+
+
+@command("build", train_set)
+def build(
+    out: Annotated[
+        Path | None, typer.Option(help="Folder to write, which must not exist (default: in the workspace, for --set).")
+    ] = None,
+    facts: Annotated[Path | None, typer.Option(help="Folder with the facts (default: the built-in).")] = None,
+) -> None:
+    """Fetch the projects of the training set and write its prompts; the result is a benchmark folder."""
+    from dlbench.construction.write_instances import build_training_set
+    from dlbench.dataset.loading import find_own
+    from dlbench.workspace.home import TRAINING, place_training_set
+
+    began, loaded = time.monotonic(), dataset.load(facts or find_own(TRAINING))
+    folder = out or place_training_set(loaded.root)
+    build_training_set(loaded, folder, log)
+    counts = ", ".join(f"{len(ids)} {name}" for name, ids in loaded.splits.items())
+    typer.echo(f"{len(loaded.instances)} instances of {len(loaded.projects)} projects in {folder} ({counts})")
+    log(f"{time.monotonic() - began:.0f} s; environments are built on first use, or by `dlbench prepare --set train`")

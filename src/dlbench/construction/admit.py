@@ -10,8 +10,8 @@ from datetime import date
 from functools import partial
 from itertools import product
 
+from dlbench.construction import Row
 from dlbench.construction.trace import LEAST_TESTS, MAX_SECONDS
-from dlbench.construction.work_folder import Row
 from dlbench.dataset import Instance
 from dlbench.dataset.records import Labels
 from dlbench.dataset.target import Function, render_signature

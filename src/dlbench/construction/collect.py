@@ -176,12 +176,13 @@ def collect(
     return found
 
 
-def collect_part(engine: Engine, prepared: Prepared, part: str = "") -> Collected:
-    """Collect the project's tests, or those of a folder, file, class or function, with every case of each."""
+def collect_part(engine: Engine, prepared: Prepared, part: str = "", *, trace: bool = False) -> Collected:
+    """Collect the project's tests, or those of a folder, file, class or function, with every case of each. `trace`: as
+    for `collect`."""
     tree, root = prepared.tree, prepared.project.tests.root
     file = part.partition("::")[0]
     found = [one for one in find_layout(tree, prepared.project.name).tests if root == "." or one.startswith(f"{root}/")]
-    collected = collect(engine, prepared, [file] if (tree / file).is_file() else found)
+    collected = collect(engine, prepared, [file] if (tree / file).is_file() else found, trace=trace)
     collected.tests = [test for test in collected.tests if not part or is_part(test, part)]
     return collected
 

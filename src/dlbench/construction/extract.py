@@ -9,11 +9,11 @@ from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 
+from dlbench.construction import Row
 from dlbench.construction.collect import is_test_code
 from dlbench.construction.screening.complexity import measure_function
 from dlbench.construction.screening.parsed_module import parse_module
 from dlbench.construction.trace import Place, Trace
-from dlbench.construction.work_folder import Row
 from dlbench.dataset import Project
 from dlbench.dataset.target import Function, TargetError, find_target, first_line, render_signature
 from dlbench.dataset.validation import module_of

@@ -17,12 +17,12 @@ from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
 
+from dlbench.construction import Row, explain
 from dlbench.construction.collect import is_test_code
 from dlbench.construction.extract import walk_functions
 from dlbench.construction.project_spec import ProjectSpec
 from dlbench.construction.selection.criteria import Candidate, judge_candidate, reason_kind
 from dlbench.construction.selection.releases import choose_release
-from dlbench.construction.work_folder import Row, explain
 from dlbench.dataset import Project
 from dlbench.errors import DLBenchError, is_full_disk
 from dlbench.jsonl import write_whole

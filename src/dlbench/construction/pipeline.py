@@ -13,6 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from threading import Lock
 
+from dlbench.construction import Row, StepMissing, WorkFolder, for_each_project
 from dlbench.construction.admit import HARNESS_FAULT, MUTANTS, Admission, admit_all, propose_instance
 from dlbench.construction.collect import Collected, list_written_tests, set_up_and_collect
 from dlbench.construction.extract import extract, measure
@@ -22,7 +23,6 @@ from dlbench.construction.project_spec import ProjectSpec
 from dlbench.construction.screening import screen_project
 from dlbench.construction.selection.source_layout import find_layout
 from dlbench.construction.trace import LEAST_TESTS, Trace, choose_tests, name_group, open_trace_journal, trace
-from dlbench.construction.work_folder import Row, StepMissing, WorkFolder, for_each_project
 from dlbench.dataset import Project, load
 from dlbench.errors import DLBenchError
 from dlbench.execution.engine import Engine
@@ -85,10 +85,10 @@ class Pipeline:
             self.log(f"{self.name}: collection is incomplete: {found.why.splitlines()[0]}")
         self.work.write("collected", ({"id": test} for test in found.tests), self.name)
 
-    def trace(self, seconds: float = TRACE_SECONDS) -> None:
-        """Step 4: record which functions each test runs, resuming if interrupted."""
+    def trace(self, seconds: float = TRACE_SECONDS, cases: int = _MOST_CASES) -> None:
+        """Step 4: record which functions each test runs, resuming if interrupted. `cases`: of a parametrized test."""
         tests = [row["id"] for row in self.work.read("collected", self.name)]
-        selected = choose_cases(tests, _MOST_CASES)
+        selected = choose_cases(tests, cases)
         # A fixed order unrelated to folders, so that every part is sampled if time runs out early.
         files = {test.partition("::")[0] for test in selected}
         shuffled = sorted(files, key=lambda file: sha256(file.encode()).hexdigest())

@@ -24,8 +24,7 @@ from packaging.utils import canonicalize_name
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from dlbench.construction.private import is_location, locate, propose_private, read_metadata
-from dlbench.construction.selection.licenses import find_license
-from dlbench.construction.selection.releases import PYTHON, choose_release, find_wheels, open_release
+from dlbench.construction.selection.releases import PYTHON, choose_release, find_license, find_wheels, open_release
 from dlbench.construction.selection.source_layout import read_project
 from dlbench.dataset import Project
 from dlbench.dataset.labels import Framework

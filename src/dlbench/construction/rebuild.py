@@ -2,27 +2,30 @@
 
 The project's tests are traced once on the release. Definitions that run on import keep their bodies, because nothing
 could be imported without them. A test counts if it passes five times on the release, in five orders, and fails on
-the skeleton. Results of finished runs are kept in the work folder.
+the skeleton. The orders are run once for all tasks of a project. Results of finished runs are kept in the work folder.
 """
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from itertools import groupby
 
-from dlbench.construction.collect import collect, collect_part, is_test_code
+from dlbench.construction import Row
+from dlbench.construction.collect import Collected, collect, collect_part, is_test_code
 from dlbench.construction.hidden_tests import hide_tests
-from dlbench.construction.pipeline import Pipeline, choose_cases
+from dlbench.construction.pipeline import Pipeline
 from dlbench.construction.required_names import find_required_names
 from dlbench.construction.selection.source_layout import find_layout
-from dlbench.construction.trace import TracedTest
+from dlbench.construction.trace import TracedTest, name_group
 from dlbench.dataset.rebuild import LEAST_TESTS, Rebuild
-from dlbench.dataset.skeleton import Module, Skeleton, hash_skeleton, reduce_tree
+from dlbench.dataset.skeleton import Module, Reduction, Skeleton, hash_skeleton, reduce_tree
 from dlbench.dataset.validation import module_of
 from dlbench.errors import DLBenchError
+from dlbench.execution.file_screen import screen_files
 from dlbench.execution.file_sets import looks_like_test, open_tree
 from dlbench.execution.isolated_run import RunOptions, run_tests
 from dlbench.execution.rebuild import RebuildTask
@@ -35,11 +38,12 @@ _SHUFFLES = (1, 2, 3, 4)
 """Seeds of the runs on the release after the first, which is traced."""
 _ROUNDS = 20
 """Attempts to make a skeleton whose tests can be collected."""
+_CASES = 4
+"""Of a parametrized test."""
 _MOST_SECONDS = 10.0
 """Of one test."""
-_TOTAL_SECONDS = 400.0
-_CASES = (12, 6, 3, 1)
-"""Cases of a parametrized test: fewer where all tests together take too long."""
+TEST_SECONDS = 120.0
+"""Of all chosen tests of a project."""
 _FRAME = re.compile(r"^(\S+\.py):(\d+): in ", re.MULTILINE)
 
 
@@ -56,9 +60,12 @@ class Unit:
 
 
 class RebuildConstruction:
-    def __init__(self, pipeline: Pipeline, *, is_known: bool, seconds: float) -> None:
-        """`is_known`: the project's record and lock exist, so that nothing is looked up on the index."""
-        self.pipeline, self.is_known, self.seconds = pipeline, is_known, seconds
+    def __init__(
+        self, pipeline: Pipeline, *, is_known: bool, seconds: float, test_seconds: float = TEST_SECONDS
+    ) -> None:
+        """`is_known`: the project's record and lock exist, so that nothing is looked up on the index. `seconds`: of the
+        trace. `test_seconds`: of all chosen tests."""
+        self.pipeline, self.is_known, self.seconds, self.test_seconds = pipeline, is_known, seconds, test_seconds
         self.engine, self.work, self.log, self.name = pipeline.engine, pipeline.work, pipeline.log, pipeline.name
 
     @property
@@ -70,15 +77,20 @@ class RebuildConstruction:
         self._set_aside_other_release()
         if not self.work.has("collected", self.name):
             if self.is_known:
-                self.pipeline.save_collected(collect_part(self.engine, self.prepared))
+                self.log(f"{self.name}: collecting the tests, and tracing what runs on import")
+                found = collect_part(self.engine, self.prepared, trace=True)
+                self.pipeline.save_collected(found)
+                self._save_imported(found)
             else:
                 self.pipeline.collect()
         if not self.work.has("trace", self.name):
-            self.pipeline.trace(self.seconds)
+            self.pipeline.trace(self.seconds, _CASES)
         if not self.work.has("imported", self.name):
             self.log(f"{self.name}: tracing what runs on import")
-            found = collect(self.engine, self.prepared, self._test_files, trace=True)
-            self.work.write("imported", ({"path": path, "line": line} for path, line in sorted(found.ran)), self.name)
+            self._save_imported(collect(self.engine, self.prepared, self._test_files, trace=True))
+
+    def _save_imported(self, found: Collected) -> None:
+        self.work.write("imported", ({"path": path, "line": line} for path, line in sorted(found.ran)), self.name)
 
     def _set_aside_other_release(self) -> None:
         if not self.is_known:
@@ -131,19 +143,27 @@ class RebuildConstruction:
         found = ((row["path"], modules[row["path"]].find(row["line"])) for row in rows)
         return {f"{path}::{qualname}" for path, qualname in found if qualname}
 
-    def propose(self, least: int, most: int) -> list[Unit]:
+    def propose(self, least: int, most: int, existing: Iterable[Rebuild] = ()) -> list[Unit]:
         """Units of `least` to `most` lines: the whole import package if it fits, otherwise parts of it. Modules that no
-        test reaches stay as they are."""
+        stable test reaches, and those of existing tasks of another size, stay as they are."""
+        others = [one for one in existing if one.project == self.name and not least <= one.lines <= most]
+        taken = {path for one in others for path in one.files}
         reduced = self._skeleton.reduce(self._kept)
-        ran = set().union(*self._reached[0].values()) & self._list_bodies(reduced) - self._kept
-        reached = {name.partition("::")[0] for name in ran}
-        sizes = {path: one.lines for path, one in reduced.items() if path in reached}
-        units = propose_units(sizes, self.prepared.project.import_root, least, most)
-        if not units:
-            total = sum(sizes.values())
-            what = f"{total} lines in modules that tests reach, and no part of them has {least} to {most}"
-            raise NotSuitable(what, where=self.name, fix="pass another range as --lines")
-        return units
+        bodies = self._list_bodies(reduced) - self._kept
+
+        def divide(tests: Iterable[str]) -> list[Unit]:
+            ran = set().union(*(self._reached[0][test] for test in tests)) & bodies
+            reached = {name.partition("::")[0] for name in ran} - taken
+            sizes = {path: one.lines for path, one in reduced.items() if path in reached}
+            units = propose_units(sizes, self.prepared.project.import_root, least, most)
+            if not units:
+                total = sum(sizes.values())
+                what = f"{total} lines in modules that tests reach, and no part of them has {least} to {most}"
+                raise NotSuitable(what, where=self.name, fix="pass another range as --lines")
+            return units
+
+        divide(self._traced)  # before the tests run in other orders for nothing
+        return divide(self._stable.tests)
 
     def _list_bodies(self, paths: Iterable[str]) -> set[str]:
         """The definitions of these modules that have a body to remove."""
@@ -152,21 +172,14 @@ class RebuildConstruction:
 
     def construct(self, unit: Unit, least: int, seed: int) -> Rebuild:
         """Raises NotSuitable with the reason if the unit makes no task."""
-        tree = self.prepared.tree
         where = f"{self.name}/{unit.name}"
-        kept, collected = self._find_kept(unit, where)
-        files = [path for path, one in Skeleton(tree, unit.files).reduce(kept).items() if one.definitions]
-        kept = {one for one in kept if one.partition("::")[0] in files}
-        reduced = Skeleton(tree, files).reduce(kept)
+        kept, tests = self._reduce(unit, where)
+        reduced = self._cut(unit, kept)
+        files, texts = tuple(reduced), {path: one.text for path, one in reduced.items()}
         lines = sum(one.lines for one in reduced.values())
         if lines < least:
             what = f"{lines} lines are removed, fewer than {least}: {len(kept)} definitions run on import"
             raise NotSuitable(what, where=where, fix="pass a smaller range as --lines")
-        tests = self._choose_tests(files, kept, collected, where)
-        guards = _Guards(tuple(files))
-        tests = self._keep_stable(tests, guards, where)
-        texts = {path: one.text for path, one in reduced.items()}
-        tests = self._keep_failing(tests, texts, guards, where)
         called = self._reached[1]
         hidden = hide_tests(tests, {test: called[test] & set(files) for test in tests}, seed)
         if len(hidden) < LEAST_TESTS:
@@ -177,27 +190,48 @@ class RebuildConstruction:
             id=where,
             project=self.name,
             version=self.prepared.project.version,
-            files=tuple(files),
-            kept=tuple(sorted(kept)),
+            files=files,
+            kept=tuple(sorted(one for one in kept if one.partition("::")[0] in reduced)),
             visible=tuple(visible),
             hidden=tuple(test for test in tests if test in hidden),
-            required_names=tuple(find_required_names(tree, texts, visible, hidden)),
+            required_names=tuple(find_required_names(self.prepared.tree, texts, visible, hidden)),
             lines=lines,
             definitions=sum(one.definitions for one in reduced.values()),
             seconds=round(sum(self._traced[test].seconds for test in tests), 2),
             sha256=hash_skeleton(texts),
         )
-        for copy in find_copies(RebuildTask(record, self.prepared)):
+        task = RebuildTask(record, self.prepared)
+        if excess := screen_files(task.reference, task.reference, task.packages):
+            raise NotSuitable(
+                f"the screen refuses the release's own code: {excess[0]}", where=where, fix="choose other packages"
+            )
+        for copy in find_copies(task):
             raise NotSuitable(
                 f"the answer is elsewhere in the release: {copy}", where=where, fix="choose other packages"
             )
         return record
 
-    def _find_kept(self, unit: Unit, where: str) -> tuple[set[str], set[str]]:
-        """The definitions that must keep their bodies, and the tests that pytest collects on the skeleton."""
+    def _reduce(self, unit: Unit, where: str) -> tuple[set[str], list[str]]:
+        """The definitions that must keep their bodies, and the stable tests that fail without the others."""
+        kept = self._kept & self._list_bodies(unit.files)
+        tests = self._find_tests(unit, kept, where)
+        outcomes, is_collected = self._run_skeleton(unit, kept, tests, where)
+        if not is_collected:
+            kept, collected = self._find_kept(unit, kept, where)
+            tests = [test for test in self._find_tests(unit, kept, where) if test in collected]
+            outcomes, _ = self._run_skeleton(unit, kept, tests, where)
+        return kept, [test for test in tests if outcomes.get(test) in (Outcome.FAILED, Outcome.ERROR)]
+
+    def _cut(self, unit: Unit, kept: set[str]) -> dict[str, Reduction]:
+        """The unit's modules that lose a body, reduced."""
+        tree = self.prepared.tree
+        files = [path for path, one in Skeleton(tree, unit.files).reduce(kept).items() if one.definitions]
+        return Skeleton(tree, files).reduce(one for one in kept if one.partition("::")[0] in files)
+
+    def _find_kept(self, unit: Unit, kept: set[str], where: str) -> tuple[set[str], set[str]]:
+        """The definitions that must keep their bodies besides, and the tests that pytest collects on the skeleton."""
         tree = self.prepared.tree
         bodies = self._list_bodies(unit.files)
-        kept = self._kept & bodies
         for _ in range(_ROUNDS):
             texts = reduce_tree(tree, unit.files, kept)
             self.log(f"{where}: collecting the tests on the skeleton; {len(kept)} definitions keep their bodies")
@@ -206,56 +240,68 @@ class RebuildConstruction:
             new = {name for why in found.errors.values() for name in _find_definitions(why, texts)} & bodies
             if new <= kept:
                 break
-            kept |= new
+            kept = kept | new
         if not found.tests:
             errors = [*found.errors.values(), found.why]
             what = f"no test can be collected on the skeleton: {errors[0][-600:]}"
             raise NotSuitable(what, where=where, fix="choose other packages")
         return kept, set(found.tests)
 
-    def _choose_tests(self, files: list[str], kept: set[str], collected: set[str], where: str) -> list[str]:
-        """Tests that ran what is removed; of parametrized tests fewer cases, if all take too long."""
-        ran = self._reached[0]
-        inside = set(files)
+    def _find_tests(self, unit: Unit, kept: set[str], where: str) -> list[str]:
+        """The stable tests that ran what is removed."""
+        ran, inside = self._reached[0], set(unit.files)
         found = [
             test
-            for test in self._traced
-            if test in collected and any(one.partition("::")[0] in inside and one not in kept for one in ran[test])
+            for test in self._stable.tests
+            if any(one.partition("::")[0] in inside and one not in kept for one in ran[test])
         ]
-        for most in _CASES:
-            chosen = choose_cases(found, most)
-            if sum(self._traced[test].seconds for test in chosen) <= _TOTAL_SECONDS:
-                break
-        self.log(f"{where}: {len(chosen)} of {len(self._traced)} tests ran what is removed")
-        return [test for test in found if test in set(chosen)]
+        self.log(f"{where}: {len(found)} of {len(self._stable.tests)} stable tests ran what is removed")
+        if len(found) < LEAST_TESTS:
+            what = f"{len(found)} tests need the removed code, fewer than {LEAST_TESTS}"
+            raise NotSuitable(what, where=where, fix="choose packages with more tests")
+        return found
 
-    def _keep_stable(self, tests: list[str], guards: "_Guards", where: str) -> list[str]:
+    @cached_property
+    def _stable(self) -> "_Stable":
         """The tests that pass in every order under the guards of an answer, which learn from the first order."""
+        found = _Stable(choose_within(list(self._traced.values()), self.test_seconds))
+        files = tuple(self._skeleton.modules)
         for seed in _SHUFFLES:
-            what = f"{where}: running {len(tests)} tests on the release, order {seed}"
-            outcomes = self._run(tests, {}, guards, what, seed)
-            tests = [test for test in tests if outcomes[test] == Outcome.PASSED]
-        return tests
+            what = f"{self.name}: running {len(found.tests)} tests on the release, order {seed}"
+            run = self._run(found.tests, {}, files, found.allowed, what, seed)
+            found = _Stable(
+                [test for test in found.tests if run["outcomes"].get(test) == Outcome.PASSED],
+                (*found.allowed, *run["learned"]),
+            )
+        return found
 
-    def _keep_failing(self, tests: list[str], texts: Mapping[str, str], guards: "_Guards", where: str) -> list[str]:
-        outcomes = self._run(tests, texts, guards, f"{where}: running {len(tests)} tests on the skeleton")
-        failing = (Outcome.FAILED, Outcome.ERROR)
-        return [test for test in tests if outcomes[test] in failing]
+    def _run_skeleton(self, unit: Unit, kept: set[str], tests: list[str], where: str) -> tuple[dict[str, str], bool]:
+        """The outcomes of the tests that could be run, and whether all test files could be collected."""
+        texts = {path: one.text for path, one in self._cut(unit, kept).items()}
+        what = f"{where}: running {len(tests)} tests on the skeleton"
+        run = self._run(tests, texts, tuple(texts), self._stable.allowed, what)
+        return run["outcomes"], run["is_collected"]
 
     def _run(
-        self, tests: Sequence[str], texts: Mapping[str, str], guards: "_Guards", what: str, seed: int | None = None
-    ) -> dict[str, str]:
-        """The outcomes of these tests with these modules; known ones if this was run before."""
+        self,
+        tests: Sequence[str],
+        texts: Mapping[str, str],
+        answer: tuple[str, ...],
+        allowed: tuple[str, ...],
+        what: str,
+        seed: int | None = None,
+    ) -> Row:
+        """What these tests did with these modules; known if this was run before. Of tests that did not end, nothing."""
         facts = [self.prepared.tree.parent.name, self.prepared.environment.name, hash_skeleton(texts), seed]
-        key = sha256(json.dumps([*facts, *guards.files, *tests]).encode()).hexdigest()[:32]
+        key = sha256(json.dumps([*facts, *answer, *tests]).encode()).hexdigest()[:32]
         with Journal(self.work.path("rebuild_runs", self.name)) as journal:
             known = {row["key"]: row for row in journal.records()}
             if key not in known:
                 self.log(what)
                 options = RunOptions(
                     workers=self.pipeline.workers,
-                    answer=guards.files,
-                    allowed=tuple(sorted(guards.allowed)),
+                    answer=answer,
+                    allowed=tuple(sorted(allowed)),
                     learn=seed == _SHUFFLES[0],
                     expected={test: self._traced[test].seconds for test in tests},
                     shuffle=seed,
@@ -265,19 +311,41 @@ class RebuildConstruction:
                 if run.failure or run.tampered:
                     fix = "choose another project"
                     raise NotSuitable(f"its tests cannot be judged: {run.failure or run.tampered}", where=what, fix=fix)
-                outcomes = {test: str(outcome) for test, outcome in run.outcomes.items()}
-                known[key] = {"key": key, "what": what, "outcomes": outcomes, "learned": sorted(run.learned)}
-                journal.append(known[key] | {"messages": run.messages})
-        guards.allowed.update(known[key]["learned"])
-        return dict(known[key]["outcomes"])
+                known[key] = {
+                    "key": key,
+                    "what": what,
+                    "outcomes": {test: str(run.outcomes[test]) for test in tests if test in run.seconds},
+                    "learned": sorted(run.learned),
+                    "is_collected": bool(run.seconds) and not run.load_errors,
+                    "messages": run.messages,
+                }
+                journal.append(known[key])
+        return known[key]
 
 
-@dataclass
-class _Guards:
-    """The files of an answer, and what the release's own code in them does that an answer may do too."""
+@dataclass(frozen=True)
+class _Stable:
+    """Tests, and what the release's own code does under the guards that an answer may do too."""
 
-    files: tuple[str, ...]
-    allowed: set[str] = field(default_factory=set)
+    tests: list[str]
+    allowed: tuple[str, ...] = ()
+
+
+def choose_within(tests: Sequence[TracedTest[int]], seconds: float) -> list[str]:
+    """Tests that take so long together: first one case of each test, the fastest first, then a second one of each."""
+    cases: Counter[str] = Counter()
+    ranked = []
+    for test in tests:
+        group = name_group(test.id)
+        ranked.append((cases[group], test.seconds, test.id))
+        cases[group] += 1
+    chosen = set()
+    for _, cost, test_id in sorted(ranked):
+        seconds -= cost
+        if seconds < 0:
+            break
+        chosen.add(test_id)
+    return [test.id for test in tests if test.id in chosen]
 
 
 def _encode(texts: Mapping[str, str]) -> dict[str, bytes | None]:

@@ -17,8 +17,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
+from dlbench.construction import Row
 from dlbench.construction.collect import IsolatedPytestRun, list_test_code
-from dlbench.construction.work_folder import Row
 from dlbench.dataset.records import strip_case
 from dlbench.execution.engine import Engine
 from dlbench.jsonl import Journal

@@ -1,7 +1,9 @@
-"""Write accepted functions as instances of a benchmark.
+"""Write accepted functions as instances of a benchmark, and build the training set from its facts.
 
 The project's record and lock are copied too; if the benchmark already has the project, it must be the same release, or
-hashes would not match.
+hashes would not match. The repository must not contain docstrings, so the prompts of the training set are made on each
+user's machine. The benchmark has none of its projects and no near copy of its functions, so that it still measures a
+model that was trained on them.
 """
 
 import ast
@@ -12,18 +14,20 @@ from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
+from dlbench.construction import Row, WorkFolder
 from dlbench.construction.labelling.catalogue import Entry, read_catalogue
 from dlbench.construction.labelling.votes import Review, Vote, read_reviews, read_votes
 from dlbench.construction.project_spec import write_record
-from dlbench.construction.work_folder import Row, WorkFolder
-from dlbench.dataset import Instance, Kind, Project, load
+from dlbench.dataset import Benchmark, Instance, Kind, Project, load
 from dlbench.dataset.leakage import find_leaks, is_draft
 from dlbench.dataset.records import Labels, Measures, Votes, quote, quote_text
 from dlbench.dataset.target import Target, find_target
 from dlbench.dataset.validation import RULES_FILE, read_rules
 from dlbench.errors import DLBenchError
+from dlbench.generation.sources import Sources
 from dlbench.jsonl import write_whole
 from dlbench.parsing import parse
+from dlbench.workspace.home import Log, building, locked
 from dlbench.workspace.source import pin
 
 DateFunctions = Callable[[Project, list[Row]], dict[str, date]]
@@ -183,3 +187,44 @@ def render_instance(instance: Instance) -> str:
     if measures:
         lines += ["", "[measures]", *(f"{key} = {value}" for key, value in measures.items())]
     return "\n".join(lines) + "\n"
+
+
+PLACEHOLDER = "`dlbench train-set build` writes the prompt from the documentation in the fetched source.\n"
+"""The prompt of every instance as the repository stores it."""
+FEWEST_WORDS = 12
+"""A shorter docstring is completed by that of the class."""
+
+
+def write_prompt(target: Target) -> str:
+    """What the documentation says of the function; empty if it says too little to write the function."""
+    own = (target.docstring or "").strip()
+    parts = [f"Its documentation:\n\n{own}\n"] if own else []
+    if len(own.split()) < FEWEST_WORDS and target.classes:
+        node = target.classes[-1]
+        if of_class := (ast.get_docstring(node) or "").strip():
+            parts.append(f"The documentation of the class `{node.name}`:\n\n{of_class}\n")
+    prompt = "\n".join(parts)
+    return prompt if len(prompt.split()) >= FEWEST_WORDS else ""
+
+
+def build_training_set(facts: Benchmark, out: Path, log: Log) -> None:
+    """Write an ordinary benchmark folder; it gets its name only when it is complete."""
+    if out.exists():
+        fix = "use it with --set or --benchmark; to build it again, remove it first"
+        raise DLBenchError("the folder exists already", where=str(out), fix=fix)
+    sources = Sources(facts, log)
+    instances = [_complete(instance, sources) for instance in facts.instances.values()]
+    with locked(f"training-{out.name}", log), building(out) as folder:
+        shutil.copytree(facts.root, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("instances"))
+        write_whole(folder / RULES_FILE, "docstring_prompts = true\n")
+        for instance in instances:
+            write_instance(instance, folder)
+
+
+def _complete(instance: Instance, sources: Sources) -> Instance:
+    target = find_target(sources.module(instance), instance.qualname)
+    prompt = write_prompt(target)
+    if target.sha256 != instance.sha256 or not prompt:
+        what = "the function has changed or has no documentation"
+        raise DLBenchError(what, where=instance.id, fix="check the facts with `dlbench check --benchmark FACTS`")
+    return instance.model_copy(update={"prompt": prompt})

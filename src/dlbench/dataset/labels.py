@@ -73,4 +73,11 @@ class Framework(StrEnum):
     NUMPY = "numpy"
 
 
+class Track(StrEnum):
+    """A kind of instances. Scores of different tracks are never mixed."""
+
+    FUNCTION = "function"
+    REBUILD = "rebuild"
+
+
 AXES: dict[str, type[Label]] = {"stage": Stage, "task": Task, "data": Data}

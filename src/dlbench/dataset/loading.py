@@ -6,13 +6,16 @@ commands that need a sound benchmark and raises an error with the same list.
 
 import os
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TypeVar
+from typing import Generic, Protocol
 
 from pydantic import ValidationError
+from typing_extensions import TypeVar
 
+from dlbench.dataset.labels import Track
 from dlbench.dataset.records import Instance, Project, Record, Unrunnable
 from dlbench.errors import DLBenchError
 
@@ -71,12 +74,22 @@ class Version:
         return f"{self.comparability}.{self.files}"
 
 
+class InProject(Protocol):
+    @property
+    def project(self) -> str: ...
+
+
+AnyInstance = TypeVar("AnyInstance", bound=InProject, covariant=True, default=Instance)
+
+
 @dataclass(frozen=True)
-class Benchmark:
+class Benchmark(Generic[AnyInstance]):
+    """The instances of one track: functions, unless `dataset.rebuild.open_track` chose another."""
+
     root: Path
     version: Version
     projects: dict[str, Project]
-    instances: dict[str, Instance]
+    instances: Mapping[str, AnyInstance]
     splits: dict[str, tuple[str, ...]]
     files: dict[str, Path] = field(default_factory=dict)
     """The file that each instance id, and each project name, was read from."""
@@ -87,7 +100,9 @@ class Benchmark:
     unrunnable: dict[str, Unrunnable] = field(default_factory=dict)
     """Instances imported without a source, kept apart so that nothing tries to run them."""
 
-    def project_of(self, instance: Instance) -> Project:
+    track: Track = Track.FUNCTION
+
+    def project_of(self, instance: InProject) -> Project:
         return self.projects[instance.project]
 
 

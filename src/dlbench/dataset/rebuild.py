@@ -6,14 +6,16 @@ release on the user's machine.
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeGuard
 
 from pydantic import Field, ValidationError, model_validator
 
-from dlbench.dataset.loading import Kind, Problem
-from dlbench.dataset.records import InnerPath, Project, Record, Sha256
+from dlbench.dataset.labels import Track
+from dlbench.dataset.loading import Benchmark, Kind, Problem
+from dlbench.dataset.records import InnerPath, Instance, Labels, Project, Record, Sha256
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import write_whole
 
@@ -70,9 +72,37 @@ class Rebuild(Record):
         return (*self.visible, *self.hidden)
 
 
+TrackInstance = Instance | Rebuild
+"""An instance of any track."""
+TrackBenchmark = Benchmark[TrackInstance]
+
+
+def open_track(benchmark: Benchmark, track: Track) -> TrackBenchmark:
+    """The benchmark with the instances of this track; splits are of functions."""
+    if track is Track.FUNCTION:
+        return benchmark
+    changed = {"instances": read_rebuilds(benchmark.root), "splits": {}, "track": track}
+    return TrackBenchmark(**(vars(benchmark) | changed))
+
+
+def has_functions(benchmark: TrackBenchmark) -> TypeGuard[Benchmark]:
+    return benchmark.track is Track.FUNCTION
+
+
 def read_rebuilds(root: Path) -> dict[str, Rebuild]:
     """The rebuild tasks of a benchmark folder by id."""
     return {record.id: record for record in map(_read, list_files(root))}
+
+
+def find_labels(record: Rebuild, instances: Iterable[Instance]) -> dict[str, str]:
+    """On each axis the label of most function instances in the reduced modules; none where two are as frequent."""
+    inside = [one.labels for one in instances if one.project == record.project and one.path in record.files]
+    found = {}
+    for axis in Labels.model_fields:
+        counts = Counter(str(getattr(labels, axis)) for labels in inside).most_common(2)
+        if counts and (len(counts) == 1 or counts[0][1] > counts[1][1]):
+            found[axis] = counts[0][0]
+    return found
 
 
 def list_files(root: Path) -> list[Path]:

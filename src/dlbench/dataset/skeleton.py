@@ -10,7 +10,7 @@ import io
 import tokenize
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from dlbench.dataset.target import Function, dotted_name, find_body, first_line
@@ -22,6 +22,8 @@ _PLAIN_DECORATORS = {
     "contextmanager", "wraps",
 }  # fmt: skip
 """Decorators whose function may be removed: they have no effect beside the function itself."""
+_MOST_MODULES = 1024
+"""Parsed modules that are kept: the tasks of a project share them, and large projects take a minute to parse."""
 
 
 @dataclass(frozen=True)
@@ -237,9 +239,9 @@ class Skeleton:
     """Modules of a tree that are reduced together: a helper stays if anything else in the tree uses it."""
 
     def __init__(self, tree: Path, files: Collection[str]) -> None:
-        self.modules = {file: Module(_read(tree / file)) for file in files}
+        self.modules = {file: _parse(_read(tree / file)) for file in files}
         others = (path for path in tree.rglob("*.py") if path.relative_to(tree).as_posix() not in self.modules)
-        self._outside = {name for path in others for name in _read_names(path)}
+        self._outside = set[str]().union(*(_list_words(path.read_bytes()) for path in others if path.is_file()))
 
     def reduce(self, kept: Iterable[str]) -> dict[str, Reduction]:
         """The reduced modules by path. `kept`: `path::qualname` of definitions that keep their bodies."""
@@ -269,8 +271,15 @@ def _read(path: Path) -> str:
         return file.read()
 
 
-def _read_names(path: Path) -> set[str]:
+@lru_cache(maxsize=_MOST_MODULES)
+def _parse(source: str) -> Module:
+    return Module(source)
+
+
+@lru_cache(maxsize=16 * _MOST_MODULES)
+def _list_words(source: bytes) -> frozenset[str]:
+    """The names of a module; none if it cannot be parsed."""
     try:
-        return list_names(parse(_read(path)))
-    except (SyntaxError, ValueError, OSError):
-        return set()
+        return frozenset(list_names(parse(source)))
+    except (SyntaxError, ValueError):
+        return frozenset()

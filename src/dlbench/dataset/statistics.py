@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from dlbench.dataset.labels import AXES
 from dlbench.dataset.loading import Benchmark
 from dlbench.dataset.plus import read_plus
+from dlbench.dataset.rebuild import Rebuild, TrackBenchmark
 from dlbench.dataset.records import Instance, Record
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import read_lines
@@ -66,6 +67,20 @@ def describe(benchmark: Benchmark, instances: Sequence[Instance]) -> Statistics:
         "framework": count(lambda one: benchmark.project_of(one).framework.value),
         "license": count(lambda one: benchmark.project_of(one).license),
         "year": dict(sorted(count(lambda one: str(one.introduced.year)).items())),
+    }
+
+
+def describe_rebuilds(benchmark: TrackBenchmark) -> Statistics:
+    records = [one for one in benchmark.instances.values() if isinstance(one, Rebuild)]
+    return {
+        "version": str(benchmark.version),
+        "instances": len(records),
+        "projects": len({one.project for one in records}),
+        "lines": sum(one.lines for one in records),
+        "lines_median": _median(one.lines for one in records),
+        "definitions": sum(one.definitions for one in records),
+        "visible_tests": sum(len(one.visible) for one in records),
+        "hidden_tests": sum(len(one.hidden) for one in records),
     }
 
 

@@ -1,13 +1,15 @@
-"""Find the function that a qualified name means in a source text, and parse the text of single functions.
+"""Find the function that a qualified name means in a source text, and render the code around it for a prompt.
 
 Taking "the first symbol of that name" would judge the wrong function, so a name that is missing, or defined in two
 branches, is an error and never a guess. The text of a method is indented, and dedenting it line by line would change
-multi-line strings in it. So indented text is parsed as the body of a block.
+multi-line strings in it. So indented text is parsed as the body of a block. The context of a prompt is made from the
+fetched source at run time and never contains a body: a neighbour's body can hold the answer.
 """
 
 import ast
 import copy
 import hashlib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeGuard
@@ -222,3 +224,68 @@ class _Escaping(ast.NodeTransformer):
 def _not_a_function(what: str, segment: str) -> DLBenchError:
     first = segment.lstrip().split("\n")[0].strip()[:80]
     return DLBenchError(what, where=first, fix="pass the whole lines of one function or method")
+
+
+def join_context(*parts: str) -> str:
+    return "\n\n\n".join(part for part in parts if part)
+
+
+def render_imports(module: ast.Module) -> str:
+    return "\n".join(ast.unparse(node) for node in module.body if isinstance(node, ast.Import | ast.ImportFrom))
+
+
+def render_skeleton(target: Target) -> str:
+    """The classes around a method, outermost first; nothing for a function."""
+    return join_context(*(_skeleton(node, target.node.name) for node in target.classes))
+
+
+def render_neighbours(module: ast.Module, qualname: str) -> tuple[str, ...]:
+    """The module's other functions and classes, one text each: headers only, in the module's order."""
+    own = qualname.split(".", 1)[0]
+    return tuple(
+        _header(node) for node in module.body if isinstance(node, Function | ast.ClassDef) and node.name != own
+    )
+
+
+def _header(node: Function | ast.ClassDef) -> str:
+    if isinstance(node, Function):
+        return f"{render_signature(node)} ..."
+    methods = [inner for inner in node.body if isinstance(inner, Function)]
+    if not methods:
+        return f"{_class_line(node)} ..."
+    lines = [line for method in methods for line in f"{render_signature(method)} ...".splitlines()]
+    return "\n".join([_class_line(node), *(f"    {line}" for line in lines)])
+
+
+def _class_line(node: ast.ClassDef) -> str:
+    bases = ", ".join([ast.unparse(base) for base in node.bases] + [ast.unparse(word) for word in node.keywords])
+    return f"class {node.name}({bases}):" if bases else f"class {node.name}:"
+
+
+def _skeleton(node: ast.ClassDef, target: str) -> str:
+    lines = [_class_line(node)]
+    for statement in node.body:
+        if isinstance(statement, Function):
+            lines += [f"    {line}" for line in render_signature(statement).splitlines()]
+            lines[-1] += "  # the one to write" if statement.name == target else " ..."
+            if statement.name == "__init__" and target != "__init__":
+                lines += [f"        # sets self.{name}" for name in _attributes(statement)]
+        elif isinstance(statement, ast.AnnAssign | ast.Assign):
+            lines.append(f"    {ast.unparse(statement)}")
+    return "\n".join(lines)
+
+
+def _attributes(function: Function) -> list[str]:
+    names: dict[str, None] = {}
+    for node in ast.walk(function):
+        match node:
+            case ast.Attribute(attr=name, ctx=ast.Store(), value=ast.Name(id="self")):
+                names[name] = None
+    return list(names)
+
+
+def fenced(code: str, language: str = "python") -> str:
+    """The code in a fence that is longer than any inside it: a fence in a docstring must not end the block."""
+    longest = max((len(run) for run in re.findall(r"`{3,}", code)), default=2)
+    mark = "`" * (longest + 1)
+    return f"{mark}{language}\n{code.rstrip()}\n{mark}"

@@ -28,25 +28,6 @@ _SHOWN = 20
 
 
 @dataclass(frozen=True)
-class RebuildVerdict(Verdict):
-    """`tests` holds the hidden tests, which judge; `extra` what they do not decide."""
-
-    @property
-    def share(self) -> float:
-        """Of the hidden tests; 0 if no outcome counts."""
-        return sum(outcome is Outcome.PASSED for outcome in self.tests.values()) / len(self.tests)
-
-    @property
-    def visible(self) -> dict[str, Outcome]:
-        return {test: Outcome(outcome) for test, outcome in self.extra.get("visible", {}).items()}
-
-    @property
-    def ignored(self) -> dict[str, str]:
-        """Files of the answer that stayed as the release has them, with the reason."""
-        return dict(self.extra.get("ignored", {}))
-
-
-@dataclass(frozen=True)
 class RebuildTask:
     """A record with the release that it is about."""
 
@@ -130,7 +111,7 @@ def judge_rebuild(
     links: Sequence[str] = (),
     sample: int = 0,
     workers: int = 1,
-) -> RebuildVerdict:
+) -> Verdict:
     """`files`: what the answer changes in the skeleton. `links`: what it has in place of files."""
     record = task.record
     profile = profile_release(engine, task, workers)
@@ -186,7 +167,7 @@ def _make_verdict(
     message: str,
     run: TestRun | None = None,
     extra: Mapping[str, Any] | None = None,
-) -> RebuildVerdict:
+) -> Verdict:
     """After tampering, and for what is unconfirmed, no outcome counts."""
     record = task.record
     counts = status in (Status.PASS, Status.FAIL, Status.ERROR)
@@ -194,7 +175,7 @@ def _make_verdict(
     messages = {test: run.messages[test][-600:] for test in record.tests if test in run.messages} if run else {}
     seconds = run.seconds if run is not None else {}
     visible = {test: str(outcomes[test]) for test in record.visible}
-    return RebuildVerdict(
+    return Verdict(
         instance=record.id,
         sample=sample,
         status=status,

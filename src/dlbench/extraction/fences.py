@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from dlbench.extraction import syntax
-from dlbench.extraction.edits import LANGUAGES, is_edit, read_edits
 from dlbench.extraction.syntax import Reading, repair, unindent
-from dlbench.extraction.unfenced import without_prose
+from dlbench.extraction.unfenced import LANGUAGES, is_edit, read_edits, without_prose
 
 PYTHON = {"python", "py", "python3", "py3", "ipython", "ipython3"}
 _WRAPPERS = {"markdown", "md", "mdx"}

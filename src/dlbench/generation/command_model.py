@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dlbench.errors import DLBenchError
-from dlbench.generation.clients import COMMAND, ModelClient, ModelOptions, add_client
-from dlbench.generation.model import RESUME, Answer, Model, Request
+from dlbench.generation.model import COMMAND, RESUME, Answer, Model, ModelClient, ModelOptions, Request, add_client
 from dlbench.generation.providers import Secrets, shorten
 
 

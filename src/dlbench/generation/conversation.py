@@ -13,8 +13,7 @@ from typing import Any
 
 from dlbench.extraction.reasoning import without_reasoning
 from dlbench.generation.model import Answer, Message, Request, Review
-from dlbench.generation.request_log import BatchedWriter
-from dlbench.generation.retry import RateLimiter
+from dlbench.generation.retry import BatchedWriter, RateLimiter
 from dlbench.jsonl import Journal
 
 TURNS = "turns.jsonl"

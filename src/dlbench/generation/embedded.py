@@ -17,8 +17,16 @@ from subprocess import DEVNULL, PIPE
 from typing import IO, Any
 
 from dlbench.errors import DLBenchError
-from dlbench.generation.clients import ModelClient, ModelOptions, add_client
-from dlbench.generation.model import RESUME, Answer, Model, Request, TransientError
+from dlbench.generation.model import (
+    RESUME,
+    Answer,
+    Model,
+    ModelClient,
+    ModelOptions,
+    Request,
+    TransientError,
+    add_client,
+)
 from dlbench.generation.openai_client import OpenAIModel
 from dlbench.workspace.home import Log, building, disk_errors, home, locked, quiet
 from dlbench.workspace.package_index import download

@@ -8,11 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dlbench.dataset.prompt_context import fenced
+from dlbench.dataset.target import fenced
 from dlbench.errors import DLBenchError
-from dlbench.generation.clients import ModelClient, ModelOptions, add_client
 from dlbench.generation.conversation import read_record
-from dlbench.generation.model import Answer, Model, Request
+from dlbench.generation.model import Answer, Model, ModelClient, ModelOptions, Request, add_client
 from dlbench.jsonl import read_lines
 from dlbench.runs.samples import OriginCheck, duplicate_sample
 

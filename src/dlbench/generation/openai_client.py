@@ -15,8 +15,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 from dlbench.errors import DLBenchError
-from dlbench.generation.clients import ModelClient, ModelOptions, add_client
-from dlbench.generation.model import Answer, Model, Request, TransientError
+from dlbench.generation.model import Answer, Model, ModelClient, ModelOptions, Request, TransientError, add_client
 from dlbench.generation.providers import (
     Secrets,
     find_endpoint,

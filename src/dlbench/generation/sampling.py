@@ -18,8 +18,7 @@ from dlbench.errors import DLBenchError
 from dlbench.generation.budget import Budget
 from dlbench.generation.conversation import TURNS, TurnStore, as_record, read_record
 from dlbench.generation.model import Answer, Model, Request
-from dlbench.generation.request_log import REQUESTS, BatchedWriter, RequestLog
-from dlbench.generation.retry import RETRIES, RateLimiter, Stopped
+from dlbench.generation.retry import REQUESTS, RETRIES, BatchedWriter, RateLimiter, RequestLog, Stopped
 from dlbench.jsonl import Journal, rewrite
 from dlbench.workspace.home import Log, quiet
 

@@ -1,14 +1,146 @@
-"""Read references, signatures and modules of instances from the fetched sources; none is stored in the repository."""
+"""Read references and modules of instances from the fetched sources, and build the exact conversations that are sent.
 
+None of the sources is stored in the repository. A conversation is reused for all samples: pass@k is defined over
+answers to one prompt. A prompt that exceeds the context is refused and scored as a failure of the model, so context is
+removed in a fixed order.
+"""
+
+import math
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from dlbench.dataset import Benchmark, Instance
 from dlbench.dataset.target import Target, find_target, render_signature
 from dlbench.errors import DLBenchError
-from dlbench.generation.techniques import ExamplePool, PredictedStages, PromptBuilder, find_technique
+from dlbench.generation.model import Answer, Message, Request, Review
+from dlbench.generation.sampling import draw_seed
+from dlbench.generation.techniques import (
+    Conversation,
+    Example,
+    Question,
+    Technique,
+    Turns,
+    closing,
+    find_technique,
+    read_question,
+    user,
+)
 from dlbench.generation.techniques.catalogue import PREDICTED_STAGE
+from dlbench.generation.techniques.examples import ExampleDraw, ExamplePool, PredictedStages
+from dlbench.runs.samples import Sample, is_truncated
+from dlbench.runs.verdict import Status, Verdict
 from dlbench.workspace import fetch
 from dlbench.workspace.home import Log, quiet
+
+JudgeSample = Callable[[Sample], Awaitable[Verdict]]
+CHARACTERS_PER_TOKEN = 4
+
+
+def estimate_tokens(turns: Turns) -> int:
+    """An estimate without the model's tokenizer; code usually has more tokens than this."""
+    return math.ceil(sum(len(message["content"]) for turn in turns for message in turn) / CHARACTERS_PER_TOKEN)
+
+
+def fit(technique: Technique, question: Question, examples: Sequence[Example], limit: int) -> Conversation:
+    """`limit`: the maximum number of estimated tokens; 0 for none.
+
+    Notes: `shots`, the ids of the examples; `cut`, what was removed: ids of `shots`, a number of `neighbours`, whether
+    the `skeleton`.
+    """
+    whole, kept = question, examples
+    while True:
+        turns = technique.render(question, kept)
+        if not limit or estimate_tokens(turns) <= limit:
+            break
+        if kept:
+            kept = kept[:-1]
+        elif question.neighbours:
+            question = replace(question, neighbours=question.neighbours[:-1])
+        elif question.skeleton:
+            question = replace(question, skeleton="")
+        else:
+            break
+    cut: dict[str, Any] = {}
+    if len(kept) < len(examples):
+        cut["shots"] = [example.instance.id for example in examples[len(kept) :]]
+    if question.neighbours != whole.neighbours:
+        cut["neighbours"] = len(whole.neighbours) - len(question.neighbours)
+    if question.skeleton != whole.skeleton:
+        cut["skeleton"] = True
+    notes: dict[str, Any] = {"cut": cut} if cut else {}
+    if technique.uses_examples:
+        notes = {"shots": [example.instance.id for example in kept], **notes}
+    return Conversation(turns, notes)
+
+
+@dataclass
+class PromptBuilder:
+    """`shots`: number of examples; `seed`: of their draw; `tokens`: limit on estimated prompt tokens, 0 for none.
+    Thread-safe: concurrent calls for one instance return equal conversations."""
+
+    technique: Technique
+    pool: ExamplePool
+    shots: int = 3
+    seed: int = 0
+    tokens: int = 6000
+    canary: str = ""
+    _built: dict[str, Conversation] = field(default_factory=dict, init=False)
+
+    def build(self, instance: Instance) -> Conversation:
+        if instance.id in self._built:
+            return self._built[instance.id]
+        question = read_question(instance, self.pool.source_of(instance), self.canary)
+        if not self.technique.neighbours:
+            question = replace(question, neighbours=())
+        examples, notes = self.technique.choose(ExampleDraw(self.pool, instance, self.seed, self.shots))
+        fitted = fit(self.technique, question, examples, self.tokens)
+        built = Conversation(fitted.turns, {"technique": self.technique.name, **notes, **fitted.notes})
+        return self._built.setdefault(instance.id, built)
+
+    def request(
+        self,
+        instance: Instance,
+        sample: int,
+        temperature: float,
+        max_tokens: int,
+        seed: int,
+        *,
+        rounds: int = 0,
+        judge: JudgeSample | None = None,
+    ) -> Request:
+        """`seed`: of the run; the request gets its own. `rounds`: how often a technique with feedback, which needs
+        `judge`, lets the model answer again."""
+        conversation = self.build(instance)
+        first, *later = conversation.turns
+        own = draw_seed(seed, instance.id, sample)
+        follow_ups: list[list[Message] | Review] = [*later]
+        if self.technique.feedback is not None and judge is not None:
+            follow_ups += [partial(_review, instance, sample, self.technique.feedback, judge)] * rounds
+        return Request(instance.id, sample, first, temperature, max_tokens, own, tuple(follow_ups), conversation.notes)
+
+
+async def _review(
+    instance: Instance, sample: int, feedback: Callable[[Verdict], str], judge: JudgeSample, answer: Answer
+) -> tuple[Mapping[str, Any], list[Message]]:
+    given = Sample(instance.id, sample, answer.text, is_truncated=is_truncated(answer.finish_reason))
+    verdict = await judge(given)
+    if verdict.status is Status.HARNESS_ERROR:
+        verdict = await judge(given)  # once more: without a verdict the model gets no further round
+    record = verdict.as_record()
+    is_last = verdict.passed or verdict.status is Status.HARNESS_ERROR  # our own fault teaches the model nothing
+    next_turn = [] if is_last else [user(feedback(verdict), closing(instance))]
+    return {"status": record["status"], "tests": record["tests"]}, next_turn
+
+
+def describe_shortage(conversations: Iterable[Conversation], shots: int) -> str:
+    """A warning if instances get fewer examples than requested, else "": a few-shot score over instances without
+    examples is misleading."""
+    counts = [len(found.notes["shots"]) for found in conversations if "shots" in found.notes]
+    fewer, none = sum(count < shots for count in counts), sum(count == 0 for count in counts)
+    return f"{fewer} of {len(counts)} instances have fewer than {shots} examples, {none} have none" if fewer else ""
 
 
 class Sources:

@@ -1,8 +1,8 @@
 """Reports of runs: tables, pages, exports, the leaderboard and the dataset card."""
 
 from dlbench import __version__
+from dlbench.reporting.caveats import name_runs
 from dlbench.reporting.report_data import ReportData, read_usage
-from dlbench.reporting.run_names import name_runs
 from dlbench.reporting.sections import MARKDOWN, make_sections, render_markdown
 from dlbench.runs import Run, open_run, read_run
 

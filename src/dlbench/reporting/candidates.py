@@ -7,6 +7,7 @@ from functools import lru_cache
 from textwrap import indent
 
 from dlbench.dataset import Benchmark, Instance
+from dlbench.dataset.rebuild import Rebuild, TrackInstance
 from dlbench.execution.sample_judge import find_code
 from dlbench.reporting.leaderboard.entry import BASELINES
 from dlbench.runs import SAMPLES, Run
@@ -72,7 +73,7 @@ def informs_difficulty(run: Run) -> bool:
     return run.config.get("model") not in BASELINES
 
 
-def find_difficulty(instance: Instance, runs: Sequence[Mapping[str, Tally]]) -> str:
+def find_difficulty(instance: TrackInstance, runs: Sequence[Mapping[str, Tally]]) -> str:
     """One of `LEVELS`, by thirds of the share that passes, each run counting the same; without runs, an estimate."""
     if not runs:
         return _estimate(instance)
@@ -84,7 +85,9 @@ def find_difficulty(instance: Instance, runs: Sequence[Mapping[str, Tally]]) -> 
     return "unsolved" if not share else "hard" if share < 1 / 3 else "medium" if share < 2 / 3 else "easy"
 
 
-def _estimate(instance: Instance) -> str:
+def _estimate(instance: TrackInstance) -> str:
+    if isinstance(instance, Rebuild):
+        return "unknown"
     loc, cognitive = instance.measures.loc, instance.measures.cognitive
     if loc is None or cognitive is None:
         return "unknown"

@@ -4,8 +4,7 @@ In sentences rather than in one wide table: a difference without its interval, o
 it was corrected for, is easily over-interpreted.
 """
 
-from dlbench.reporting.formatting import list_some, number, p_value, percent, points, span
-from dlbench.reporting.tables import Tabled, tabulate
+from dlbench.reporting.tables import Tabled, list_some, number, p_value, percent, points, span, tabulate
 from dlbench.scoring import BenchmarkComparison, Comparison, Pair
 
 LEVEL = 0.05
@@ -15,7 +14,7 @@ _SHOWN = 10
 
 
 def describe_instances(found: Comparison) -> list[str]:
-    lines = [f"compared on the {len(found.instances)} instances that every run has judged"]
+    lines = [f"compared on the {len(found.instances)} instances that every run has judged, by {found.figure}"]
     if found.not_common:
         lines.append(f"LEFT OUT: {len(found.not_common)} instances that are not in every run")
     if found.harness_errors:
@@ -34,6 +33,7 @@ def tabulate_runs(found: Comparison) -> Tabled:
     return tabulate(found.standings, {
         "run": lambda one: one.name,
         "pass@1": lambda one: percent(one.pass_at_1),
+        **({found.figure: lambda one: percent(one.mean)} if found.figure != "pass@1" else {}),
         "95 %": lambda one: span(one.interval),
         "by project": lambda one: span(one.clustered),
         "solved": lambda one: one.solved,

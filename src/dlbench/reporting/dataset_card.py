@@ -6,8 +6,9 @@ from itertools import pairwise
 from statistics import median
 
 from dlbench.dataset import AXES, Benchmark, Instance
+from dlbench.dataset.rebuild import Rebuild, TrackInstance, find_labels, read_rebuilds
 from dlbench.dataset.statistics import Attempt, Statistics, mutation_score, summarise
-from dlbench.reporting.tables import to_markdown
+from dlbench.reporting.tables import Tabled, tabulate, to_markdown
 
 Bins = Sequence[float]
 LOC_BINS = (5, 8, 12, 16, 20, 30, 50, 80, math.inf)
@@ -32,14 +33,31 @@ def render_card(
         f"{figures['loc_over_20']} references have more than 20 lines of code. {_describe_mutants(figures)}",
         *_describe_plus(figures),
     ]  # fmt: skip
-    parts += [f"### By {name}\n\n" + _count(name, figures[name]) for name in (*AXES, "framework", "license")]
+    parts += [f"### By {name}\n\n" + _count(name, figures[name]) for name in (*AXES, "framework")]
     parts += ["### Projects\n\n" + _list_projects(benchmark, figures["project"])]
     parts += [
         "### Agreement of the annotators\n\n" + _table(["axis", "Krippendorff's alpha"], figures["alpha"].items())
     ]
+    if rebuilds := read_rebuilds(benchmark.root):
+        parts += ["### Rebuild tasks\n\n" + _table(*tabulate_rebuilds(rebuilds.values(), benchmark))]
     parts += [benchmark.origin] if benchmark.origin else []
-    parts += ["### Solved from the prompt alone\n\n" + _render_solving(attempts, instances)]
+    parts += ["### Solved from the prompt alone\n\n" + _describe_solving(attempts, instances)]
     return "\n\n".join(parts) + "\n"
+
+
+def tabulate_rebuilds(instances: Iterable[TrackInstance], benchmark: Benchmark) -> Tabled:
+    """One row per rebuild task, by lines to write, with the labels of most functions inside."""
+    records = [one for one in instances if isinstance(one, Rebuild)]
+    functions = benchmark.instances.values()
+    return tabulate(sorted(records, key=lambda one: one.lines), {
+        "task": lambda one: one.id,
+        "lines": lambda one: one.lines,
+        "files": lambda one: len(one.files),
+        "definitions": lambda one: one.definitions,
+        "visible tests": lambda one: len(one.visible),
+        "hidden tests": lambda one: len(one.hidden),
+        "labels": lambda one: ", ".join(find_labels(one, functions).values()),
+    })  # fmt: skip
 
 
 def find_distributions(instances: Sequence[Instance], figures: Statistics) -> dict[str, dict[str, int]]:
@@ -89,31 +107,28 @@ def _describe_plus(figures: Statistics) -> list[str]:
     return [" ".join(lines)]
 
 
-def _render_solving(attempts: Sequence[Attempt], instances: Sequence[Instance]) -> str:
-    found = {"all": summarise(attempts, instances)}
-    for axis in AXES:
-        for label in AXES[axis]:
-            chosen = [one for one in instances if getattr(one.labels, axis) == label]
-            found[f"{axis}: {label}"] = summarise(attempts, chosen)
-    rows = []
-    for name, one in found.items():
-        if one.tried:
-            shares = [f"{count} ({count / one.tried:.0%})" for count in (one.first, one.final)]
-            rows.append([name, one.tried, *shares, one.repaired])
-    return _table(["", "tried", "first try", "in the end", "prompts fixed"], rows) if rows else "Nobody has tried yet."
+def _describe_solving(attempts: Sequence[Attempt], instances: Sequence[Instance]) -> str:
+    found = summarise(attempts, instances)
+    if not found.tried:
+        return "Nobody has tried yet."
+    first, final = (f"{count} ({count / found.tried:.0%})" for count in (found.first, found.final))
+    return (
+        f"{found.tried} instances were tried: {first} were solved at the first try, {final} in the end."
+        f" {found.repaired} prompts were fixed."
+    )
 
 
 def _list_projects(benchmark: Benchmark, counts: dict[str, int]) -> str:
     rows = []
     for name, count in counts.items():
         project = benchmark.projects[name]
-        rows.append([name, project.version, project.released, project.license, project.framework, count])
-    return _table(["project", "version", "released", "licence", "framework", "instances"], rows)
+        rows.append([name, project.version, project.released, project.license, count])
+    return _table(["project", "version", "released", "licence", "instances"], rows)
 
 
 def _count(name: str, counts: dict[str, int]) -> str:
     total = sum(counts.values()) or 1
-    return _table([name, "instances", "share"], [[key, n, f"{n / total:.0%}"] for key, n in counts.items()])
+    return _table([name, "instances"], [[key, f"{n} ({n / total:.0%})"] for key, n in counts.items()])
 
 
 def _table(columns: Sequence[str], rows: Iterable[Iterable[object]]) -> str:

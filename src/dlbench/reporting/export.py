@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from dlbench.dataset import AXES
+from dlbench.dataset.rebuild import Rebuild, TrackInstance, has_functions
 from dlbench.jsonl import write_whole
 from dlbench.reporting.report_data import ReportData
 from dlbench.reporting.statistics import STATISTICS, Subject, tabulate_statistics
 from dlbench.reporting.tables import Tabled, breakdown, spreads, statuses
+from dlbench.scoring.breakdowns import lines_of, list_axes
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -35,7 +37,7 @@ NO_PARQUET = (
 
 def render_latex(data: ReportData) -> str:
     tables = {"runs": ("Runs", tabulate_statistics(data.subjects))}
-    for axis in (*AXES, "live"):
+    for axis in (*AXES, "live") if has_functions(data.benchmark) else list_axes(data.benchmark):
         headings, rows = breakdown(data.summaries, [axis])
         cells = [[label.replace("_", " "), *cells] for _, label, *cells in rows]
         tables[axis] = (f"pass@1 by {axis}, with 95 % intervals", (["", *headings[2:]], cells))
@@ -100,10 +102,15 @@ def list_verdicts(data: ReportData) -> Iterator[Row]:
                 "seconds": record["seconds"],
                 "memory_mb": record["memory_mb"],
                 "project": instance.project,
-                **{axis: str(getattr(instance.labels, axis)) for axis in AXES},
-                "introduced": str(instance.introduced),
-                "lines": math.nan if instance.measures.loc is None else float(instance.measures.loc),
+                **_list_labels(instance),
+                "lines": math.nan if (lines := lines_of(instance)) is None else float(lines),
             }
+
+
+def _list_labels(instance: TrackInstance) -> Row:
+    if isinstance(instance, Rebuild):
+        return {}
+    return {**{axis: str(getattr(instance.labels, axis)) for axis in AXES}, "introduced": str(instance.introduced)}
 
 
 def write_tables(data: ReportData, folder: Path) -> list[str]:

@@ -6,14 +6,13 @@ from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
-from dlbench.dataset import Benchmark
+from dlbench.dataset.rebuild import TrackBenchmark
 from dlbench.jsonl import read_lines
-from dlbench.reporting.caveats import collect_caveats
-from dlbench.reporting.run_names import find_spreads
+from dlbench.reporting.caveats import collect_caveats, find_spreads
 from dlbench.reporting.statistics import Subject
 from dlbench.runs import SAMPLES, Run
-from dlbench.scoring import BREAKDOWNS, CUTOFFS, Score, Spread, Summary, Tally, Usage, summarise_all, tally, total_usage
-from dlbench.scoring.breakdowns import group
+from dlbench.scoring import CUTOFFS, Score, Spread, Summary, Tally, Usage, summarise_all, tally, total_usage
+from dlbench.scoring.breakdowns import group, list_axes
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,7 @@ class ReportData:
     warnings: Sequence[str]
     """Caveats to read before the numbers."""
     tallies: Mapping[str, Mapping[str, Tally]]
-    benchmark: Benchmark
+    benchmark: TrackBenchmark
 
     @property
     def names(self) -> list[str]:
@@ -60,8 +59,11 @@ class ReportData:
         )
 
 
-def collect_report_data(runs: Mapping[str, Run], benchmark: Benchmark, cutoffs: Sequence[date] = CUTOFFS) -> ReportData:
-    summaries = summarise_all({name: run.verdicts for name, run in runs.items()}, benchmark, BREAKDOWNS, cutoffs)
+def collect_report_data(
+    runs: Mapping[str, Run], benchmark: TrackBenchmark, cutoffs: Sequence[date] = CUTOFFS
+) -> ReportData:
+    verdicts = {name: run.verdicts for name, run in runs.items()}
+    summaries = summarise_all(verdicts, benchmark, list_axes(benchmark), cutoffs)
     return ReportData(
         runs=runs,
         summaries=summaries,

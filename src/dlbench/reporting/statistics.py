@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dlbench.registry import Registry
-from dlbench.reporting.formatting import format_usage, percent, span
-from dlbench.reporting.tables import Tabled
+from dlbench.reporting.tables import Tabled, format_usage, percent, span
 from dlbench.scoring import Interval, Score, Summary, Usage
 from dlbench.scoring.intervals import NOTHING
 from dlbench.scoring.summary import KS
@@ -63,6 +62,8 @@ add("plus", Statistic(_PLUS, lambda one: one.score.plus, percent, ("pass_at_1_pl
 _RATE = "tests passed"
 add("rate", Statistic(f"{_RATE}, on average", lambda one: one.score.passing_rate, percent, ("tests_passed",), _RATE))
 add("rate_interval", Statistic(_INTERVAL, lambda one: one.summary.rate_interval, span))
+_ENDS = ("tests_passed_low", "tests_passed_high")
+add("rate_clustered", Statistic("  by project", lambda one: one.score.rate_clustered, span, _ENDS))
 
 
 def _add_pass_at(k: int) -> None:

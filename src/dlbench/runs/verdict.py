@@ -1,5 +1,6 @@
 """Define the verdict on a candidate: a status, and an outcome for every test."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -57,6 +58,7 @@ class Verdict:
     sample: int
     status: Status
     tests: dict[str, Outcome]
+    """Those that decide: for a rebuild task the hidden tests."""
     seconds: float = 0.0
     test_seconds: float = 0.0
     """Of the tests alone, without imports."""
@@ -76,6 +78,21 @@ class Verdict:
     @property
     def passed(self) -> bool:
         return self.status is Status.PASS
+
+    @property
+    def share(self) -> float:
+        """Of the tests, those that passed; 0 after tampering."""
+        return share_passed(self.status, self.tests.values())
+
+    @property
+    def visible(self) -> dict[str, Outcome]:
+        """Outcomes of the tests that whoever solves a rebuild task sees; they do not decide."""
+        return {test: Outcome(outcome) for test, outcome in self.extra.get("visible", {}).items()}
+
+    @property
+    def ignored(self) -> dict[str, str]:
+        """Files of an answer that stayed as the release has them, with the reason."""
+        return dict(self.extra.get("ignored", {}))
 
     def reward(self, kind: str = Reward.PASS) -> float | None:
         """1 for a pass and nothing else, `PENALTY` for tampering, otherwise by kind. None after a harness error, which
@@ -123,6 +140,12 @@ class Verdict:
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             what = f"not a verdict: {type(error).__name__} {error}"
             raise DLBenchError(what, where=where, fix="pass a folder that `run` or `evaluate` wrote") from None
+
+
+def share_passed(status: str, outcomes: Collection[str]) -> float:
+    if not outcomes or status == Status.TAMPERED:
+        return 0.0
+    return list(outcomes).count(Outcome.PASSED) / len(outcomes)
 
 
 _STATUSES, _OUTCOMES = frozenset(map(str, Status)), frozenset(map(str, Outcome))

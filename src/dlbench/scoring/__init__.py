@@ -2,8 +2,8 @@
 
 from dlbench.scoring.breakdowns import BREAKDOWNS, CUTOFFS
 from dlbench.scoring.compare import Comparison, Pair, RunScore, compare
-from dlbench.scoring.correlation import BenchmarkComparison, compare_benchmarks
 from dlbench.scoring.intervals import Interval, wilson
+from dlbench.scoring.significance import BenchmarkComparison, compare_benchmarks
 from dlbench.scoring.summary import Score, Spread, Summary, spread, spread_of_samples, summarise, summarise_all
 from dlbench.scoring.tally import HARNESS_ERROR, Tally, Usage, pass_at_k, tally, total_usage
 

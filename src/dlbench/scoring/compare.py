@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from dlbench.dataset import Benchmark
+from dlbench.dataset.rebuild import TrackBenchmark, has_functions
 from dlbench.scoring import intervals
 from dlbench.scoring.intervals import NOTHING, Clusters, Floats, Interval
 from dlbench.scoring.significance import cohen_h, holm, mcnemar, odds_ratio, sign_flip
@@ -25,6 +25,8 @@ class RunScore:
 
     name: str
     pass_at_1: float
+    mean: float
+    """Of the figure that is compared, as are the intervals."""
     interval: Interval
     clustered: Interval
     solved: int
@@ -34,7 +36,7 @@ class RunScore:
 
 @dataclass(frozen=True)
 class Pair:
-    """A against B; differences are A's pass@1 minus B's."""
+    """A against B; differences are A's mean minus B's."""
 
     a: str
     b: str
@@ -74,6 +76,8 @@ class CommonInstances:
 
 @dataclass(frozen=True)
 class Comparison(CommonInstances):
+    figure: str
+    """What is compared: pass@1, or the share of tests passed."""
     standings: tuple[RunScore, ...]
     pairs: tuple[Pair, ...]
 
@@ -89,32 +93,41 @@ def find_common_instances(runs: Mapping[str, Tallies]) -> CommonInstances:
     )
 
 
-def compare(runs: Mapping[str, Tallies], benchmark: Benchmark, *, only_first: bool = False) -> Comparison:
-    """`runs`: tallies by name, two or more; `only_first`: each against the first, not every pair."""
+def compare(runs: Mapping[str, Tallies], benchmark: TrackBenchmark, *, only_first: bool = False) -> Comparison:
+    """`runs`: tallies by name, two or more; `only_first`: each against the first, not every pair. Rebuild tasks are
+    compared by the share of tests: few are solved."""
     common = find_common_instances(runs)
     kept = common.instances
-    step = min(_FINEST, math.lcm(*(tallies[one].samples for tallies in runs.values() for one in kept)))
+    by_tests = not has_functions(benchmark)
+    step = (
+        _FINEST
+        if by_tests
+        else min(_FINEST, math.lcm(*(tallies[one].samples for tallies in runs.values() for one in kept)))
+    )
     clusters = Clusters(benchmark.instances[one].project for one in kept)
     compared = {
-        name: _ComparedRun(name, [tallies[one] for one in kept], clusters, step) for name, tallies in runs.items()
+        name: _ComparedRun(name, [tallies[one] for one in kept], clusters, step, by_tests=by_tests)
+        for name, tallies in runs.items()
     }
     first, *others = runs
     chosen = [(first, other) for other in others] if only_first else list(combinations(runs, 2))
     pairs = _correct([_pair(compared[a], compared[b]) for a, b in chosen])
-    return Comparison(**vars(common), standings=_score(list(compared.values()), clusters), pairs=pairs)
+    standings = _score(list(compared.values()), clusters)
+    return Comparison(**vars(common), figure="tests passed" if by_tests else "pass@1", standings=standings, pairs=pairs)
 
 
 class _ComparedRun:
     """What every pair needs of a run, computed once."""
 
-    def __init__(self, name: str, tallies: Sequence[Tally], clusters: Clusters, step: int) -> None:
+    def __init__(self, name: str, tallies: Sequence[Tally], clusters: Clusters, step: int, *, by_tests: bool) -> None:
         self.name = name
         self.solved = {one.instance for one in tallies if one.solved}
         self.samples = [one.samples for one in tallies]
-        self.shares = [one.share for one in tallies]
+        self.pass_at_1 = mean(one.share for one in tallies)
+        self.shares = [one.rate if by_tests else one.share for one in tallies]
         self.units = np.rint(np.array(self.shares, dtype=np.float64) * step).astype(np.int64)
         self.cluster_units = clusters.add_up(self.units).astype(np.int64)
-        self.pass_at_1 = mean(self.shares)
+        self.mean = mean(self.shares)
         self.means = intervals.resample_columns([self.shares])[0] if self.shares else None
         has_clusters = clusters.count >= intervals.FEWEST_CLUSTERS
         self.clustered = clusters.resample_columns([self.shares])[0] if has_clusters else None
@@ -122,11 +135,11 @@ class _ComparedRun:
 
 def _score(runs: Sequence[_ComparedRun], clusters: Clusters) -> tuple[RunScore, ...]:
     shares = np.array([run.shares for run in runs], dtype=np.float64)
-    bounds = intervals.find_intervals(shares, [run.pass_at_1 for run in runs])
+    bounds = intervals.find_intervals(shares, [run.mean for run in runs])
     scores = []
     for run, bound, clustered in zip(runs, bounds, intervals.find_clustered(shares, clusters), strict=True):
         alone = run.solved.difference(*(other.solved for other in runs if other is not run))
-        scores.append(RunScore(run.name, run.pass_at_1, bound, clustered, len(run.solved), len(alone)))
+        scores.append(RunScore(run.name, run.pass_at_1, run.mean, bound, clustered, len(run.solved), len(alone)))
     return tuple(scores)
 
 
@@ -136,12 +149,12 @@ def _pair(a: _ComparedRun, b: _ComparedRun) -> Pair:
     return Pair(
         a=a.name,
         b=b.name,
-        difference=a.pass_at_1 - b.pass_at_1,
+        difference=a.mean - b.mean,
         interval=_bound_difference(a.means, b.means, "bootstrap"),
         clustered=_bound_difference(a.clustered, b.clustered, "clustered"),
         only_a=only_a,
         only_b=only_b,
-        cohen_h=cohen_h(a.pass_at_1, b.pass_at_1) if a.shares else math.nan,
+        cohen_h=cohen_h(a.mean, b.mean) if a.shares else math.nan,
         odds_ratio=odds_ratio(len(only_a), len(only_b)) if alike else math.nan,
         mcnemar=mcnemar(len(only_a), len(only_b)) if alike else math.nan,
         permutation=sign_flip(a.units - b.units),

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dlbench.dataset import Benchmark
+from dlbench.dataset.rebuild import TrackBenchmark
 from dlbench.scoring import intervals
 from dlbench.scoring.breakdowns import CUTOFFS, LABELS, group
 from dlbench.scoring.intervals import NOTHING, Clusters, Floats, Interval
@@ -39,6 +39,8 @@ class Score:
     """Of pass@1."""
     clustered: Interval = NOTHING
     """Of pass@1 when whole projects are resampled."""
+    rate_clustered: Interval = NOTHING
+    """Of the share of tests passed, when whole projects are resampled; Wilson's of as many projects where few are."""
     pass_at: dict[int, float] = field(default_factory=dict)
     """pass@k by k; NaN where an instance of the group has fewer than k samples."""
     pass_at_interval: dict[int, Interval] = field(default_factory=dict)
@@ -66,7 +68,7 @@ class Summary:
 
 def summarise(
     records: Iterable[dict[str, Any]],
-    benchmark: Benchmark,
+    benchmark: TrackBenchmark,
     axes: Sequence[str] = LABELS,
     cutoffs: Sequence[date] = CUTOFFS,
     ks: Sequence[int] = KS,
@@ -77,7 +79,7 @@ def summarise(
 
 def summarise_all(
     runs: Mapping[str, Iterable[dict[str, Any]]],
-    benchmark: Benchmark,
+    benchmark: TrackBenchmark,
     axes: Sequence[str] = LABELS,
     cutoffs: Sequence[date] = CUTOFFS,
     ks: Sequence[int] = KS,
@@ -130,7 +132,7 @@ def _score(axis: str, label: str, figures: Floats, clusters: Clusters, ks: Seque
     means = [[total / size if size else math.nan for total in each[2:]] for each in totals]
     passing = figures[:, 3:-1].reshape(runs * len(ks), size)
     bounds = iter(intervals.find_intervals(passing, [share for each in means for share in each[1:-1]]))
-    clustered = intervals.find_clustered(figures[:, 3], clusters)
+    clustered, rates = (intervals.find_clustered(figures[:, place], clusters) for place in (3, 2))
     scores = []
     for run, (each, (rate, *shares, plus)) in enumerate(zip(totals, means, strict=True)):
         bounded = {k: next(bounds) for k in ks}
@@ -145,6 +147,7 @@ def _score(axis: str, label: str, figures: Floats, clusters: Clusters, ks: Seque
                 passing_rate=rate,
                 interval=bounded[1],
                 clustered=clustered[run],
+                rate_clustered=rates[run] if rates[run] is not NOTHING else intervals.wilson(rate, clusters.count),
                 pass_at=dict(zip(ks, shares, strict=True)),
                 pass_at_interval=bounded,
                 harness_errors=int(each[1]),

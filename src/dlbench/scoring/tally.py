@@ -12,8 +12,9 @@ from functools import cache
 from operator import itemgetter
 from typing import Any, TypeVar
 
-from dlbench.dataset import Benchmark
+from dlbench.dataset.rebuild import TrackBenchmark
 from dlbench.registry import find_known
+from dlbench.runs.verdict import share_passed
 
 HARNESS_ERROR = "harness_error"
 Item = TypeVar("Item")
@@ -66,7 +67,7 @@ class Tally:
         return 2 * self.passed > self.samples
 
 
-def tally(records: Iterable[dict[str, Any]], benchmark: Benchmark) -> dict[str, Tally]:
+def tally(records: Iterable[dict[str, Any]], benchmark: TrackBenchmark) -> dict[str, Tally]:
     """By instance, in the order of their first record. An instance that the benchmark does not have is an error."""
     found = {}
     every = list(records)
@@ -78,7 +79,7 @@ def tally(records: Iterable[dict[str, Any]], benchmark: Benchmark) -> dict[str, 
             instance=instance,
             samples=len(known),
             passed=statuses.count("pass"),
-            rate=mean(map(_share_passed, known)),
+            rate=mean(share_passed(record["status"], record["tests"].values()) for record in known),
             harness_errors=statuses.count(HARNESS_ERROR),
             passed_plus=sum(map(passes_plus, known)) if has_plus else math.nan,
         )
@@ -96,13 +97,6 @@ def apply_plus(records: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         record | {"status": "fail"} if record["status"] == "pass" and not passes_plus(record) else record
         for record in records
     ]
-
-
-def _share_passed(record: dict[str, Any]) -> float:
-    tests = record["tests"]
-    if not tests or record["status"] == "tampered":
-        return 0.0
-    return list(tests.values()).count("passed") / len(tests)
 
 
 @dataclass(frozen=True)

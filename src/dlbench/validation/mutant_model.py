@@ -2,10 +2,9 @@
 
 import ast
 
-from dlbench.dataset.prompt_context import fenced
+from dlbench.dataset.target import fenced
 from dlbench.extraction.syntax import dedent
-from dlbench.generation.clients import ModelClient, ModelOptions, add_client
-from dlbench.generation.model import Answer, Model, ReferenceModel, Request
+from dlbench.generation.model import Answer, Model, ModelClient, ModelOptions, ReferenceModel, Request, add_client
 from dlbench.parsing import parse
 from dlbench.validation.mutants import write_mutants
 

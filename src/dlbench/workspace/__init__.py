@@ -1,12 +1,10 @@
 """Fetched sources, built environments and caches of this machine, all under one folder."""
 
 from dlbench.workspace.archive import tree_hash
-from dlbench.workspace.clean import clean
-from dlbench.workspace.doctor import Finding, examine
-from dlbench.workspace.environment import build_environment, python_of
+from dlbench.workspace.doctor import Finding, clean, examine
+from dlbench.workspace.environment import Prepared, build_environment, prepare, prepared_if_ready, python_of
 from dlbench.workspace.home import Log, building, home, locked
 from dlbench.workspace.pip_config import PipConfig, read_pip_config
-from dlbench.workspace.prepare import Prepared, prepare, prepared_if_ready
 from dlbench.workspace.source import fetch
 from dlbench.workspace.uv import compile_lock
 

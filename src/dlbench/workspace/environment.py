@@ -1,7 +1,8 @@
-"""Build the virtual environment that a project's tests run in, from one lock and with nothing resolved on the way.
+"""Prepare what one project's tests need: the source, its virtual environment and bytecode, each made once and reused.
 
-The same lock gives the same packages, and so the same verdicts, on every machine. The completeness mark is written
-last, so a build that was killed is repeated and never used.
+An environment is built from one lock, with nothing resolved on the way: the same lock gives the same packages, and so
+the same verdicts, on every machine. The completeness mark is written last, so a build that was killed is repeated and
+never used.
 """
 
 import hashlib
@@ -9,10 +10,14 @@ import json
 import os
 import shutil
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
+from dlbench.dataset.records import Project
+from dlbench.errors import DLBenchError
 from dlbench.workspace.home import Log, disk_errors, home, locked, make_folder, quiet, run_program
 from dlbench.workspace.pip_config import read_pip_config
+from dlbench.workspace.source import fetch, source_tree
 from dlbench.workspace.uv import CPU_BUILDS, first_install, read_requirements, run_uv, run_with_cpu_builds
 
 _MARK = ".dlbench-complete"
@@ -114,3 +119,53 @@ def _interpreter(python: str) -> str:
     base = Path(sys.base_prefix, "bin", f"python{python}")
     running = f"{sys.version_info.major}.{sys.version_info.minor}"
     return str(base) if running == python and base.exists() else python
+
+
+@dataclass(frozen=True)
+class Prepared:
+    project: Project
+    tree: Path
+    environment: Path
+    python: Path
+    import_path: Path
+
+
+def prepare(project: Project, benchmark_root: Path, log: Log = quiet) -> Prepared:
+    tree = fetch(project, benchmark_root, log)
+    return complete(project, tree, build_environment(lock_of(project, benchmark_root), project.python, log), log)
+
+
+def complete(project: Project, tree: Path, environment: Path, log: Log = quiet) -> Prepared:
+    """Do the remaining work once the source and the environment exist."""
+    prepared = _prepared(project, tree, environment)
+    mark = _compiled_mark(prepared)
+    if not mark.exists():
+        with locked(f"bytecode-{prepared.tree.parent.name}", log):
+            if not mark.exists():
+                with disk_errors(mark):
+                    compile_python(prepared.python, tree)
+                    mark.touch()
+    return prepared
+
+
+def prepared_if_ready(project: Project, benchmark_root: Path) -> Prepared | None:
+    """The result of `prepare` if it needs no work; otherwise None."""
+    try:
+        tree = source_tree(project, benchmark_root)
+        environment = environment_folder(lock_of(project, benchmark_root), project.python)
+    except DLBenchError:
+        return None
+    prepared = _prepared(project, tree, environment)
+    return prepared if tree.is_dir() and is_complete(environment) and _compiled_mark(prepared).exists() else None
+
+
+def lock_of(project: Project, benchmark_root: Path) -> Path:
+    return benchmark_root / "locks" / f"{project.environment}.txt"
+
+
+def _prepared(project: Project, tree: Path, environment: Path) -> Prepared:
+    return Prepared(project, tree, environment, python_of(environment), tree / project.import_root)
+
+
+def _compiled_mark(prepared: Prepared) -> Path:
+    return prepared.tree.parent / f"compiled-{prepared.project.python}"

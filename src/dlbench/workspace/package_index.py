@@ -138,15 +138,11 @@ def download(project_name: str, filename: str, sha256: str, target: Path, log: L
 
 def _places(project_name: str, config: PipConfig) -> list[tuple[str, bool]]:
     """Every location to search, and whether it is the project's page on an index."""
-    indexes = [] if config.no_index else _indexes(config)
-    pages = [f"{index.rstrip('/')}/{canonicalize_name(project_name)}/" for index in indexes]
-    return [(location, False) for location in config.find_links] + [(page, True) for page in pages]
-
-
-def _indexes(config: PipConfig) -> list[str]:
     from pypi_simple import PYPI_SIMPLE_ENDPOINT
 
-    return [config.index_url or PYPI_SIMPLE_ENDPOINT, *config.extra_index_urls]
+    indexes = [] if config.no_index else [config.index_url or PYPI_SIMPLE_ENDPOINT, *config.extra_index_urls]
+    pages = [f"{index.rstrip('/')}/{canonicalize_name(project_name)}/" for index in indexes]
+    return [(location, False) for location in config.find_links] + [(page, True) for page in pages]
 
 
 def _is_remote(url: str) -> bool:

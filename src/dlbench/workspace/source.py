@@ -133,7 +133,9 @@ def pin(project: Project, benchmark_root: Path) -> Project:
 
 def _make(project: Project, benchmark_root: Path, tree: Path, log: Log) -> None:
     if project.archive:
-        _from_archive(project, tree, log)
+        _unpack(fetch_archive(project.name, project.archive, project.sha256 or "", log), tree)
+        if project.wheels:
+            _add_compiled(project, tree, log)
     elif project.git:
         check_out(project.git, tree)
         check_links(tree, project.name)
@@ -171,12 +173,6 @@ def _unpack(archive: Path, tree: Path) -> None:
     # Some releases contain their own build output; its copies of the tests would be collected too.
     if archive.suffix != ".whl" and build_output.is_dir() and not (build_output / "__init__.py").exists():
         shutil.rmtree(build_output)
-
-
-def _from_archive(project: Project, tree: Path, log: Log) -> None:
-    _unpack(fetch_archive(project.name, project.archive or "", project.sha256 or "", log), tree)
-    if project.wheels:
-        _add_compiled(project, tree, log)
 
 
 def _add_compiled(project: Project, tree: Path, log: Log) -> None:

@@ -1,6 +1,6 @@
 """Failures of the toy function, as in a run folder."""
 
-from dlbench.analysis.bugs.failures import Failure
+from dlbench.analysis.bugs import Failure
 
 HEADER = "def scale(values, factor=2):\n"
 BODY = "    return [value * factor + OFFSET for value in values]\n"

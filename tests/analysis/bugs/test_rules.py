@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dlbench.analysis.bugs.rules import classify
-from dlbench.analysis.bugs.taxonomy import read_categories
+from dlbench.analysis.bugs import classify, read_categories
 from dlbench.generation.techniques import catalogue
 from tests.analysis.bugs.made import make_failure
 

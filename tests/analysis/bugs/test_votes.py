@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from dlbench.analysis.bugs import read_categories
 from dlbench.analysis.bugs.agreement import find_majority, measure_agreement, measure_alpha, read_votes
 from dlbench.analysis.bugs.llm_judge import ANSWERS, ask_judge, choose_examples, parse_answer, write_question
-from dlbench.analysis.bugs.taxonomy import read_categories
 from dlbench.errors import DLBenchError
 from dlbench.generation import OpenAIModel
 from tests.analysis.bugs.made import BODY, HEADER, make_failure

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from dlbench.agreement.solutions import write_copy
+from dlbench.agreement.answers import write_copy
 from dlbench.construction.admit import admit_all
 from dlbench.dataset import load
 from dlbench.errors import DLBenchError

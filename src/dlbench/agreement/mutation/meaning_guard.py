@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
+from dlbench.agreement.answers import rename_target
 from dlbench.agreement.mutation.base import Original, Paraphrase
 from dlbench.agreement.mutation.text import Piece, PieceKind, load_words, parse_prompt, replace_pieces, stem
 from dlbench.agreement.rename_back import map_back
-from dlbench.agreement.requests import rename_target
 from dlbench.agreement.variants import Variant
 from dlbench.dataset.target import render_signature
 from dlbench.parsing import parse

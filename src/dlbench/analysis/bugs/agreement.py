@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
-from dlbench.analysis.bugs.failures import Failure
-from dlbench.analysis.bugs.taxonomy import check_category
+from dlbench.analysis.bugs import Failure, check_category
 from dlbench.construction.labelling.votes import read_rows
 from dlbench.errors import DLBenchError
 

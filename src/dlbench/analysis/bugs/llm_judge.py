@@ -14,11 +14,10 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+from dlbench.analysis.bugs import Failure, read_categories
 from dlbench.analysis.bugs.agreement import Votes
-from dlbench.analysis.bugs.failures import Failure
-from dlbench.analysis.bugs.taxonomy import read_categories
 from dlbench.dataset import Instance
-from dlbench.dataset.prompt_context import fenced
+from dlbench.dataset.target import fenced
 from dlbench.generation import Budget, Model, Request, generate
 from dlbench.generation.retry import RETRIES
 from dlbench.jsonl import read_lines

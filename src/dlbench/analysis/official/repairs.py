@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
 from dlbench.analysis.official.files import OfficialFile
-from dlbench.construction.screening.paths import classify_path
+from dlbench.construction.screening.parsed_module import classify_path
 from dlbench.dataset.labels import Data, Label, Stage, Task
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import read_lines

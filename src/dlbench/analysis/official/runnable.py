@@ -13,13 +13,13 @@ from threading import Lock
 from packaging.utils import parse_sdist_filename
 
 from dlbench.analysis.official import Release, RepairedFile, read_releases
+from dlbench.construction import Row, WorkFolder, explain, for_each_project
 from dlbench.construction.admit import HARNESS_FAULT, Admission, admit_all, propose_instance
 from dlbench.construction.collect import is_part, is_test_code
 from dlbench.construction.extract import name_module
 from dlbench.construction.pipeline import Pipeline, choose_cases
 from dlbench.construction.project_spec import ProjectSpec, propose_project
 from dlbench.construction.trace import LEAST_TESTS
-from dlbench.construction.work_folder import Row, WorkFolder, explain, for_each_project
 from dlbench.construction.write_instances import LAST_ANSWERS, write_instance
 from dlbench.dataset import Instance
 from dlbench.dataset.records import Labels, Measures

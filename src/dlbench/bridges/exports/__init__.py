@@ -4,19 +4,96 @@ The folder is written completely or not at all.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from dlbench.bridges import Format
-from dlbench.bridges.exports import evalplus, hugging_face
+from dlbench.bridges.exports import evalplus
 from dlbench.bridges.exports.rows import NOTICE, ExportOptions, Row, make_rows, render_notice
 from dlbench.dataset import Benchmark, Instance, Project
 from dlbench.errors import DLBenchError
 from dlbench.generation.sources import Sources
 from dlbench.jsonl import rewrite, write_whole
 from dlbench.reporting.export import has_parquet, write_parquet
+from dlbench.reporting.tables import to_markdown
 from dlbench.workspace import building
 from dlbench.workspace.home import Log, quiet
+
+SPLIT = "test"
+"""The usual name for data that nothing is trained on."""
+
+_FIELDS = {
+    "id": "the instance, as in samples",
+    "system, prompt": "the system and user messages for the model",
+    "project, version, released, license, framework": "which release of which project",
+    "path, module, qualname, kind": "where the function or method is in it",
+    "stage, task, data": "labels: pipeline stage, ML task, kind of data",
+    "introduced": "the date of the first release with the function",
+    "tests": "ids of the project's own tests that judge an answer",
+    "benchmark_version": "scores may be compared while the part before the dot is the same",
+    "reference": "the project's own implementation, under the project's licence",
+}
+
+
+def _write_hugging_face(rows: list[Row], options: ExportOptions, folder: Path) -> None:
+    """A folder for `datasets.load_dataset`, local or on the hub."""
+    (folder / "data").mkdir()
+    write_parquet(folder / "data" / f"{SPLIT}-00000-of-00001.parquet", rows)
+    write_whole(folder / "README.md", render_card(rows, options))
+
+
+def render_card(rows: list[Row], options: ExportOptions) -> str:
+    projects = {row["project"]: row["license"] for row in rows}
+    fields = {name: text for name, text in _FIELDS.items() if name.split(",")[0] in rows[0]}
+    used = (
+        f"`reference` is the projects' own code; [{NOTICE}]({NOTICE}) has their licences and must be kept with it."
+        if options.licences is not None
+        else "It does not contain the projects' own implementations."
+    )
+    return f"""---
+pretty_name: DL-Bench ({options.split})
+language:
+- en
+license: {"apache-2.0" if options.licences is None else "other"}
+task_categories:
+- text-generation
+tags:
+- code
+- deep-learning
+- benchmark
+size_categories:
+- {"n<1K" if len(rows) < 1000 else "1K<n<10K"}
+configs:
+- config_name: default
+  data_files:
+  - split: {SPLIT}
+    path: data/{SPLIT}-*.parquet
+---
+
+# DL-Bench: {options.split}
+
+{len(rows)} instances of {len(projects)} projects (benchmark version {rows[0]["benchmark_version"]}). Each asks a model
+for one function or method of a real open-source deep-learning project; the project's own tests judge the answer.
+This is benchmark data: do not train on it. {used} {options.origin}
+
+```python
+from datasets import load_dataset
+
+instances = load_dataset("path/to/this/folder", split="{SPLIT}")
+```
+
+Answers are judged by `dlbench`, not by anything in this folder: write a line
+`{{"instance": id, "sample": 0, "answer": text}}` for each, then `dlbench evaluate samples.jsonl --out runs/mine`.
+
+{_table("field", "meaning", fields)}
+
+{_table("project", "licence", dict(sorted(projects.items())))}
+"""
+
+
+def _table(first: str, second: str, rows: Mapping[str, str]) -> str:
+    return "\n".join(to_markdown(([first, second], [[name, text] for name, text in rows.items()])))
+
 
 _LM_EVAL_FUNCTIONS = Path(__file__).with_name("lm_eval_task") / "utils.py"
 
@@ -50,7 +127,7 @@ def export(
             case Format.PARQUET:
                 write_parquet(folder / f"{options.split}.parquet", rows)
             case Format.HF:
-                hugging_face.write_folder(rows, options, folder)
+                _write_hugging_face(rows, options, folder)
             case Format.LM_EVAL:
                 _write_lm_eval_task(rows, options.split, folder)
             case Format.EVALPLUS:

@@ -12,8 +12,7 @@ from typing import Any
 
 from dlbench.bridges.exports.rows import Row
 from dlbench.dataset import Benchmark, Instance
-from dlbench.dataset.prompt_context import render_imports
-from dlbench.dataset.target import find_target, render_signature
+from dlbench.dataset.target import find_target, render_imports, render_signature
 from dlbench.errors import DLBenchError
 from dlbench.generation.sources import Sources
 from dlbench.jsonl import read_lines

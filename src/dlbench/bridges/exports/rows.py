@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dlbench.construction.selection.licenses import list_license_files
+from dlbench.construction.selection.releases import list_license_files
 from dlbench.dataset import Benchmark, Instance, Project
-from dlbench.dataset.prompt_context import fenced
+from dlbench.dataset.target import fenced
 from dlbench.generation.sources import Sources, make_prompt_builder
 from dlbench.workspace import fetch
 from dlbench.workspace.home import Log

@@ -16,10 +16,10 @@ from inspect_ai import log as inspect_log
 from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalSample, EvalSpec
 from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageUser, ModelOutput, ModelUsage, StopReason
 
-from dlbench.bridges.inspect.task import CUT, as_chat, as_score
+from dlbench.bridges.inspect import CUT, as_chat, as_score
 from dlbench.dataset import Benchmark, Instance
 from dlbench.errors import DLBenchError
-from dlbench.generation.request_log import REQUESTS
+from dlbench.generation.retry import REQUESTS
 from dlbench.jsonl import read_lines
 from dlbench.runs import SAMPLES, Run, read_run
 from dlbench.runs.samples import Sample, read_samples

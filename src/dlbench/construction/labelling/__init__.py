@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from dlbench.construction import Row
 from dlbench.construction.labelling.votes import Vote, parse_label, require_text
-from dlbench.construction.work_folder import Row
 from dlbench.dataset.labels import AXES, Label
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import read_lines

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+from dlbench.construction import Row
 from dlbench.construction.labelling.catalogue import Entry, Source
 from dlbench.construction.labelling.votes import Sheets, Vote, parse_vote, plan_votes, read_votes
-from dlbench.construction.work_folder import Row
 from dlbench.dataset.labels import AXES
 from dlbench.errors import DLBenchError
 

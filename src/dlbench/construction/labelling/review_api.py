@@ -14,6 +14,7 @@ from pathlib import Path
 from threading import RLock
 from typing import TypeVar
 
+from dlbench.construction import Row, WorkFolder
 from dlbench.construction.labelling import MIN_VOTES, decide, read_settlements
 from dlbench.construction.labelling.catalogue import Entry, ReadSource, Source, list_files, read_catalogue
 from dlbench.construction.labelling.votes import (
@@ -28,7 +29,6 @@ from dlbench.construction.labelling.votes import (
     votes_of,
     write_review,
 )
-from dlbench.construction.work_folder import Row, WorkFolder
 from dlbench.dataset.labels import AXES
 from dlbench.errors import DLBenchError
 

@@ -15,9 +15,9 @@ from importlib.resources import files
 from typing import Any
 from urllib.parse import parse_qs
 
+from dlbench.construction import Row, WorkFolder
 from dlbench.construction.labelling.catalogue import ReadSource
 from dlbench.construction.labelling.review_api import AnnotationApi, BadRequest
-from dlbench.construction.work_folder import Row, WorkFolder
 from dlbench.errors import DLBenchError
 
 MAX_BODY = 256 * 1024

@@ -16,7 +16,7 @@ from operator import itemgetter
 from pathlib import Path
 from threading import RLock
 
-from dlbench.construction.work_folder import Row, WorkFolder
+from dlbench.construction import Row, WorkFolder
 from dlbench.dataset import Instance
 from dlbench.dataset.labels import AXES, Label
 from dlbench.errors import DLBenchError

@@ -13,11 +13,10 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
+from dlbench.construction import Row, WorkFolder
 from dlbench.construction.screening.complexity import FunctionMeasures, measure_function
-from dlbench.construction.screening.parsed_module import Module, parse_module
-from dlbench.construction.screening.paths import classify_path, find_used_helpers
+from dlbench.construction.screening.parsed_module import Module, classify_path, find_used_helpers, parse_module
 from dlbench.construction.screening.triviality import literal_share, name_triviality, only_stores
-from dlbench.construction.work_folder import Row, WorkFolder
 from dlbench.dataset.similarity import normal_form, shingle
 from dlbench.dataset.target import Function
 from dlbench.errors import DLBenchError

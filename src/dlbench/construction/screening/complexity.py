@@ -12,7 +12,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
-from dlbench.construction.screening.paths import Binding, name_libraries
+from dlbench.construction.screening.parsed_module import Binding, name_libraries
 from dlbench.dataset.target import (
     Function,
     find_body,

@@ -11,13 +11,11 @@ from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
-from dlbench.construction.selection import discover
+from dlbench.construction import Row, WorkFolder
+from dlbench.construction.selection import OTHER, discover, find_topics, to_one_line
 from dlbench.construction.selection.case_counts import Cases, collect_names, count_cases
-from dlbench.construction.selection.licenses import find_license
-from dlbench.construction.selection.releases import choose_release, open_release
+from dlbench.construction.selection.releases import choose_release, find_license, open_release
 from dlbench.construction.selection.source_layout import Layout, Libraries, Module, find_tests_root, parse, read_project
-from dlbench.construction.selection.topics import OTHER, find_topics, to_one_line
-from dlbench.construction.work_folder import Row, WorkFolder
 from dlbench.errors import DLBenchError, is_full_disk
 from dlbench.jsonl import Journal
 from dlbench.workspace.home import Log, quiet

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from packaging.utils import InvalidName, canonicalize_name
 
+from dlbench.construction import Row, WorkFolder
+from dlbench.construction.selection import find_topics, read_topics, to_one_line
 from dlbench.construction.selection.github import API, MOST, PATIENCE, PER_PAGE, GitHub, GitHubError, Sleep, Stopped
 from dlbench.construction.selection.releases import newest
-from dlbench.construction.selection.topics import find_topics, read_topics, to_one_line
-from dlbench.construction.work_folder import Row, WorkFolder
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import Journal
 from dlbench.workspace.home import Log, quiet

@@ -11,8 +11,8 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from dlbench.construction.selection.topics import to_one_line
-from dlbench.construction.work_folder import Row
+from dlbench.construction import Row
+from dlbench.construction.selection import to_one_line
 from dlbench.errors import DLBenchError
 from dlbench.workspace.home import Log, quiet
 

@@ -17,8 +17,8 @@ from pathlib import Path, PurePosixPath
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from dlbench.construction.screening.paths import find_imports
-from dlbench.construction.selection.topics import ARRAY, OTHER, read_topics
+from dlbench.construction.screening.parsed_module import find_imports
+from dlbench.construction.selection import ARRAY, OTHER, read_topics
 from dlbench.dataset.target import Function
 from dlbench.parsing import parse as make_tree
 

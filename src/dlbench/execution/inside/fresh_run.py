@@ -8,6 +8,7 @@ import ast
 import contextlib
 import importlib
 import os
+import re
 import sys
 import types
 from pathlib import Path
@@ -29,13 +30,27 @@ from .pytest_runner import describe_briefly, make_hand_out, make_plugin, new_rep
 from .remote import install_placeholder_call
 from .return_values import watch
 
+_IMPORT = re.compile(rb"^[ \t]*(?:from\s+([\w.]+)\s+)?import\s+(\([^)]*\)|[^\n]*)", re.MULTILINE)
+_WORD = re.compile(rb"\w+")
+
 
 def _keep_tests(job: Job) -> None:
-    """Make pytest take the test files and conftests of the instance from memory, each once."""
+    """Make pytest take the test files and conftests of the instance, and test files that these import, from memory,
+    each once."""
     tests = {os.path.join(job["tree"], test.partition("::")[0]) for test in job["tests"]}
-    needed = [file for file in list_hidden_from_all(job) if file in tests or file.endswith("conftest.py")]
-    sources = [file for file in needed if file.endswith(".py") and os.path.isfile(file)]
-    kept = {file: (os.stat(file), Path(file).read_bytes()) for file in sources}
+    hidden = [file for file in list_hidden_from_all(job) if file.endswith(".py") and os.path.isfile(file)]
+    pending = [file for file in hidden if file in tests or file.endswith("conftest.py")]
+    kept: dict[str, tuple[os.stat_result, bytes]] = {}
+    while pending:
+        for file in pending:
+            kept[file] = os.stat(file), Path(file).read_bytes()
+        imported = {
+            word
+            for file in pending
+            for found in _IMPORT.findall(kept[file][1])
+            for word in _WORD.findall(b" ".join(found))
+        }
+        pending = [file for file in hidden if file not in kept and Path(file).stem.encode() in imported]
     original: Any = rewrite._rewrite_test
 
     def rewrite_test(fn: Path, config: object) -> tuple[os.stat_result, types.CodeType]:

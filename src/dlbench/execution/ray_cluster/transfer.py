@@ -19,9 +19,8 @@ from typing import IO, cast
 from dlbench.dataset import Project
 from dlbench.errors import DLBenchError
 from dlbench.workspace import Prepared, build_environment, fetch, home, python_of
-from dlbench.workspace.environment import is_complete, lock_text
+from dlbench.workspace.environment import complete, is_complete, lock_text
 from dlbench.workspace.home import Log, building, locked, quiet
-from dlbench.workspace.prepare import complete
 
 _PIECE = 16 << 20
 

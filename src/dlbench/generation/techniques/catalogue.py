@@ -1,4 +1,4 @@
-"""The techniques: the bare task, reasoning, examples, a plan, warnings, and more context.
+"""The techniques: the bare task, reasoning, examples, a plan, warnings, more context, and repair after a verdict.
 
 Examples precede the question as answered turns, so they also show the form of an answer. The warnings are the same for
 every instance, so they reveal nothing about any of them.
@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
-from dlbench.dataset.prompt_context import fenced
 from dlbench.dataset.records import Instance
-from dlbench.generation.techniques.base import (
+from dlbench.dataset.target import fenced
+from dlbench.generation.techniques import (
     SYSTEM,
     Choice,
     Example,
@@ -27,6 +27,7 @@ from dlbench.generation.techniques.base import (
 )
 from dlbench.generation.techniques.examples import ExampleDraw
 from dlbench.generation.techniques.explain import explain
+from dlbench.runs.verdict import Outcome, Status, Verdict
 
 PREDICTED_STAGE = "few-shot-predicted-stage"
 REASONING_SYSTEM = (
@@ -113,3 +114,34 @@ _TECHNIQUES = (
 )
 for _order, _technique in enumerate(_TECHNIQUES, 1):
     add_technique(_technique, order=_order)
+
+
+_MOST_TESTS = 10
+
+
+def count_failures(verdict: Verdict) -> str:
+    failed = sum(outcome is not Outcome.PASSED for outcome in verdict.tests.values())
+    return f"I ran the project's tests on your answer: {failed} of {len(verdict.tests)} do not pass."
+
+
+def list_failures(verdict: Verdict) -> str:
+    """The first failed tests with their messages; the status and its message if the tests did not run to the end."""
+    head = count_failures(verdict)
+    if verdict.status is not Status.FAIL:
+        return f"{head} Outcome: {verdict.status}. {verdict.message}".strip()
+    errors = verdict.extra.get("errors", {})
+    failed = {test: str(outcome) for test, outcome in verdict.tests.items() if outcome is not Outcome.PASSED}
+    lines = [f"- {test}: {errors.get(test) or outcome}" for test, outcome in failed.items()]
+    more = [f"- and {len(lines) - _MOST_TESTS} more"] if len(lines) > _MOST_TESTS else []
+    return "\n".join([head, "", *lines[:_MOST_TESTS], *more])
+
+
+_SUMMARY = "the task alone; after an answer that fails,"
+add_technique(
+    Technique("repair", f"{_SUMMARY} the failed tests with their messages", render_plain, feedback=list_failures),
+    order=20,
+)
+add_technique(
+    Technique("repair-count", f"{_SUMMARY} the number of failed tests", render_plain, feedback=count_failures),
+    order=21,
+)

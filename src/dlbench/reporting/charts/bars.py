@@ -3,8 +3,8 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from dlbench.reporting.charts.svg import WIDTH, draw, find_top, line, rect, run_class, text, ticks
-from dlbench.reporting.formatting import score_cell
+from dlbench.reporting.charts import WIDTH, draw, find_top, line, rect, run_class, text, ticks
+from dlbench.reporting.tables import score_cell
 from dlbench.scoring import Score
 
 _COUNT_LEFT, _COUNT_ROW, _LETTER = 128.0, 22, 6.0

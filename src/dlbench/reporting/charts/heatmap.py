@@ -4,8 +4,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from dlbench.reporting.charts.svg import WIDTH, draw, rect, stand_alone, text
-from dlbench.reporting.formatting import number, percent
+from dlbench.reporting.charts import WIDTH, draw, rect, stand_alone, text
+from dlbench.reporting.tables import number, percent
 
 _ENDS = (0.05, 0.2, 0.4, 0.6, 0.8)
 """Where one shade ends and the next begins."""

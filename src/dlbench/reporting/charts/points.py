@@ -4,8 +4,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from dlbench.reporting.charts.svg import WIDTH, draw, find_top, line, rect, run_class, shape, text, ticks
-from dlbench.reporting.formatting import score_cell, short
+from dlbench.reporting.charts import WIDTH, draw, find_top, line, rect, run_class, shape, text, ticks
+from dlbench.reporting.tables import score_cell, short
 from dlbench.scoring import Interval, Score
 from dlbench.scoring.intervals import NOTHING
 

@@ -192,9 +192,9 @@ def hash_dataset(instances: Sequence[Instance], benchmark: Benchmark) -> str:
     return hashlib.sha256(json.dumps([tasks, projects], sort_keys=True).encode()).hexdigest()
 
 
-def spell_tests(tests: Mapping[str, str], instance: Instance) -> str:
-    """The first letter of each outcome, in the order of the instance's tests; a missing test was not run."""
-    return "".join(tests.get(test, Outcome.NOT_RUN)[0] for test in instance.tests)
+def spell_tests(tests: Mapping[str, str], names: Iterable[str]) -> str:
+    """The first letter of each outcome, in the order of the names; a missing test was not run."""
+    return "".join(tests.get(test, Outcome.NOT_RUN)[0] for test in names)
 
 
 _REQUIRED = ("model", "technique", "temperature")
@@ -264,7 +264,7 @@ def _claim(record: dict[str, Any], benchmark: Benchmark) -> Claim:
         instance=instance.id,
         sample=record["sample"],
         status=record["status"],
-        tests=spell_tests(record["tests"], instance),
+        tests=spell_tests(record["tests"], instance.tests),
         sha256=record["answer_sha256"],
     )
 

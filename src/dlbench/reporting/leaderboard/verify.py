@@ -108,7 +108,7 @@ def check_verdicts(entry: Entry, samples: Sequence[Sample], benchmark: Benchmark
         if verdict.status is Status.HARNESS_ERROR:
             faults.append(Fault("not judged", f"{_name(sample.key)}: harness error: {verdict.message[:200]}"))
         elif not _agrees(claim, verdict, benchmark):
-            tests = entries.spell_tests(verdict.tests, benchmark.instances[sample.instance])
+            tests = entries.spell_tests(verdict.tests, benchmark.instances[sample.instance].tests)
             what = f"claimed {claim.status} ({claim.tests}), found {verdict.status} ({tests})"
             faults.append(Fault("wrong verdict", f"{_name(sample.key)}: {what}"))
     return faults
@@ -191,7 +191,7 @@ def _check_score(entry: Entry, benchmark: Benchmark) -> list[Fault]:
 
 
 def _agrees(claim: Claim, verdict: Verdict, benchmark: Benchmark) -> bool:
-    tests = entries.spell_tests(verdict.tests, benchmark.instances[claim.instance])
+    tests = entries.spell_tests(verdict.tests, benchmark.instances[claim.instance].tests)
     if claim.status is not verdict.status or len(claim.tests) != len(tests):
         return False
     # how far a candidate came before it was stopped is random; the outcomes of tests that ran both times are not,

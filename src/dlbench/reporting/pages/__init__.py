@@ -15,18 +15,18 @@ from typing import Any
 
 from dlbench import __version__
 from dlbench.dataset import AXES, Benchmark, Instance
-from dlbench.dataset.prompt_context import render_skeleton
+from dlbench.dataset.rebuild import Rebuild, TrackBenchmark, TrackInstance, read_rebuilds
 from dlbench.dataset.statistics import describe
-from dlbench.dataset.target import TargetError, find_target, render_signature, without_docstring
+from dlbench.dataset.target import TargetError, find_target, render_signature, render_skeleton, without_docstring
 from dlbench.reporting.candidates import LEVELS, Candidates, find_difficulty, informs_difficulty
+from dlbench.reporting.charts import Key, rect, run_class, shape, stand_alone
 from dlbench.reporting.charts.bars import draw_counts
-from dlbench.reporting.charts.svg import Key, rect, run_class, shape, stand_alone
-from dlbench.reporting.dataset_card import find_distributions
-from dlbench.reporting.formatting import SHORT_LABELS, render_label, some
+from dlbench.reporting.dataset_card import find_distributions, tabulate_rebuilds
 from dlbench.reporting.leaderboard.entry import spell_tests
 from dlbench.reporting.pages.render import assemble, pack, render_section
 from dlbench.reporting.report_data import ReportData
-from dlbench.reporting.sections import PAGE, Block, Plot, SideBySide, make_sections
+from dlbench.reporting.sections import PAGE, Block, Plot, SideBySide, Table, make_sections
+from dlbench.reporting.tables import SHORT_LABELS, render_label, some
 from dlbench.runs.verdict import Status
 from dlbench.scoring import Tally
 from dlbench.scoring.breakdowns import sort_labels
@@ -115,6 +115,7 @@ def write_browser(
     """`runs`: tallies of runs that show the difficulty of an instance; without any it is estimated from its size."""
     records = [describe_instance(one, benchmark, runs) for one in instances]
     levels = Counter(record["difficulty"] for record in records)
+    rebuilds = read_rebuilds(benchmark.root)
     counts = find_distributions(instances, describe(benchmark, instances))
     counts["difficulty"] = {level: levels[level] for level in LEVELS if levels[level]}
     plots = []
@@ -126,7 +127,14 @@ def write_browser(
     return assemble(
         "DL-Bench dataset",
         f"{len(instances)} instances of {projects} projects, benchmark {benchmark.version}, dlbench {__version__}",
-        render_section("counts", "Distributions", [plots]),
+        render_section("counts", "Distributions", [plots])
+        + (
+            render_section(
+                "rebuilds", "Rebuild tasks", [Table(tabulate_rebuilds(rebuilds.values(), benchmark), "Rebuild tasks")]
+            )
+            if rebuilds
+            else ""
+        ),
         {
             "index": _make_index("browse", records, runs=[], statuses=[], guessed=not runs),
             "bundles": [pack({"tests": list(one.tests)} | reference(one)) for one in instances],
@@ -139,8 +147,12 @@ def _make_index(kind: str, records: Sequence[Mapping[str, Any]], **facts: object
     facets = [
         {"key": key, "values": sort_labels({record[key] for record in records}, order)}
         for key, order in _FACETS.items()
+        if all(key in record for record in records)
     ]
-    return pack({"kind": kind, **facts, "facets": facets, "names": SHORT_LABELS, "instances": list(records)})
+    axes = [facet["key"] for facet in facets if facet["key"] in AXES]
+    return pack(
+        {"kind": kind, **facts, "axes": axes, "facets": facets, "names": SHORT_LABELS, "instances": list(records)}
+    )
 
 
 def _count(judged: Judged, instance: str) -> dict[str, int] | None:
@@ -150,28 +162,37 @@ def _count(judged: Judged, instance: str) -> dict[str, int] | None:
 
 
 def describe_instance(
-    instance: Instance, benchmark: Benchmark, tallies: Sequence[Mapping[str, Tally]]
+    instance: TrackInstance, benchmark: TrackBenchmark, tallies: Sequence[Mapping[str, Tally]]
 ) -> dict[str, Any]:
     """For the list: everything to filter and sort by."""
     project = benchmark.project_of(instance)
-    return {
+    found = {
         "id": instance.id,
-        **{axis: str(getattr(instance.labels, axis)) for axis in AXES},
         "project": instance.project,
         "framework": str(project.framework),
         "difficulty": find_difficulty(instance, tallies),
-        "introduced": str(instance.introduced),
-        "prompt": instance.prompt.strip(),
         "tests": len(instance.tests),
         "release": f"{project.version}, {project.license}",
+    }
+    if isinstance(instance, Rebuild):
+        asked = f"Write {instance.definitions} functions and methods again, in {', '.join(instance.files)}."
+        measures = {"loc": instance.lines, "seconds": instance.seconds}
+        facts = {"path": some(len(instance.files), "module"), "prompt": asked, "measures": measures, "votes": None}
+        return found | facts | {"introduced": str(project.released)}
+    return found | {
+        **{axis: str(getattr(instance.labels, axis)) for axis in AXES},
+        "introduced": str(instance.introduced),
+        "prompt": instance.prompt.strip(),
         "path": instance.path,
         "measures": instance.measures.model_dump(exclude_none=True),
         "votes": instance.votes.model_dump(mode="json") if instance.votes else None,
     }
 
 
-def read_reference(instance: Instance, read_module: ReadModule, *, public: bool) -> dict[str, str]:
+def read_reference(instance: TrackInstance, read_module: ReadModule, *, public: bool) -> dict[str, str]:
     """Signature, skeleton and reference, or a note why they are missing; none of it on a public page."""
+    if isinstance(instance, Rebuild):
+        return {"note": "dlbench task checkout writes the skeleton and the visible tests. Below are the hidden tests."}
     if public:
         return {"note": "The project's own code is left out of a public page."}
     module = read_module(instance)
@@ -190,14 +211,14 @@ def read_reference(instance: Instance, read_module: ReadModule, *, public: bool)
     }
 
 
-def bundle_verdicts(instance: Instance, runs: Sequence[Judged], *, public: bool) -> dict[str, Any]:
+def bundle_verdicts(instance: TrackInstance, runs: Sequence[Judged], *, public: bool) -> dict[str, Any]:
     """All verdicts on an instance; each text is stored once in a list, and verdicts refer to it by index."""
     texts: dict[str, int] = {}
 
     def index_of(text: str) -> int:
         return texts.setdefault(text, len(texts))
 
-    tests = list(instance.tests)
+    tests = list(instance.hidden if isinstance(instance, Rebuild) else instance.tests)
     judged = []
     for run in runs:
         rows = []
@@ -207,7 +228,7 @@ def bundle_verdicts(instance: Instance, runs: Sequence[Judged], *, public: bool)
             row = {
                 "sample": record["sample"],
                 "status": record["status"],
-                "outcomes": spell_tests(record["tests"], instance),
+                "outcomes": spell_tests(record["tests"], tests),
                 "seconds": record["seconds"],
                 "memory": record["memory_mb"],
             }

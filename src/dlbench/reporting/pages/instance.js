@@ -41,7 +41,7 @@ function drawWalk(instance, filters) {
 function drawFacts(instance) {
   const { loc, cyclomatic, cognitive, mutants, mutants_killed: killed, seconds } = instance.measures;
   const facts = {
-    stage: words(instance.stage), task: words(instance.task), data: words(instance.data), framework: instance.framework,
+    ...Object.fromEntries(page.index.axes.map((axis) => [axis, words(instance[axis])])), framework: instance.framework,
     "first released": instance.introduced, difficulty: page.index.guessed && instance.difficulty !== "unknown" ? `${instance.difficulty} (guessed)` : instance.difficulty,
     lines: loc, "cyclomatic complexity": cyclomatic, "cognitive complexity": cognitive,
     "mutants killed": mutants ? `${killed} of ${mutants} (${percent(killed / mutants)})` : undefined,

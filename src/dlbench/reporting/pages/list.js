@@ -101,7 +101,7 @@ function drawList(place) {
   $("found").textContent = page.rows.length === page.index.instances.length
     ? some(page.rows.length, "instance") : `${page.rows.length} of ${some(page.index.instances.length, "instance")}`;
   $("found-runs").replaceChildren(...shownRuns.map(drawStanding));
-  const headings = [["instance", ""], ["stage", "minor"], ["task", "minor"], ["data", "minor"], ["lines", "number minor"], ["since", "minor"],
+  const headings = [["instance", ""], ...page.index.axes.map((axis) => [axis, "minor"]), ["lines", "number minor"], ["since", "minor"],
     ...(page.index.runs.length ? [] : [["tests", "number"], ["difficulty", ""]])];
   const head = [...headings.map(([name, kind]) => make("th", { scope: "col", className: kind }, name)),
     ...shownRuns.map(({ name, at }) => make("th", { scope: "col", className: "number", title: name }, String(at + 1)))];
@@ -122,7 +122,7 @@ function drawRow(instance, runs) {
   const link = make("a", { href: address({ view: "instance", id: instance.id, ...page.filters }) }, ...breakable(instance.id));
   const more = page.index.runs.length ? [] : [cell(String(instance.tests), "number"), cell(instance.difficulty, "")];
   return make("tr", {}, make("th", { scope: "row", className: "id" }, link),
-    cell(words(instance.stage)), cell(words(instance.task)), cell(words(instance.data)),
+    ...page.index.axes.map((axis) => cell(words(instance[axis]))),
     cell(String(instance.measures.loc ?? "–"), "number minor"), cell(instance.introduced, "nowrap minor"),
     ...more, ...runs.map(({ at, name }) => drawResult(instance.results[at], name)));
 }

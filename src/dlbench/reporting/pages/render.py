@@ -15,9 +15,8 @@ from html import escape
 from importlib.resources import files
 from string import Template
 
-from dlbench.reporting.formatting import render_label
 from dlbench.reporting.sections import Block, Legend, Markup, Plot, SideBySide, Table, Text
-from dlbench.reporting.tables import TEXT_COLUMNS
+from dlbench.reporting.tables import TEXT_COLUMNS, render_label
 
 _STYLES = ("web/base.css", *(f"reporting/pages/{name}.css" for name in ("style", "plots", "explorer")))
 _PARTS = ("dom", "theme", "text", "diff", "place", "list", "instance", "start")

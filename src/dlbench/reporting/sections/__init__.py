@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from dlbench.dataset.labels import Track
 from dlbench.registry import Registry
-from dlbench.reporting.charts.svg import Key
+from dlbench.reporting.charts import Key
 from dlbench.reporting.report_data import ReportData
 from dlbench.reporting.tables import Tabled, to_markdown
 
@@ -62,6 +63,7 @@ class Section:
     title: str
     make: MakeBlocks
     formats: tuple[str, ...]
+    track: Track | None = None
 
 
 SECTIONS: Registry[Section] = Registry("report section", __name__)
@@ -69,12 +71,13 @@ PAGE, MARKDOWN = "page", "markdown"
 
 
 def section(
-    name: str, title: str, *, order: int, formats: tuple[str, ...] = (PAGE, MARKDOWN)
+    name: str, title: str, *, order: int, formats: tuple[str, ...] = (PAGE, MARKDOWN), track: Track | None = None
 ) -> Callable[[MakeBlocks], MakeBlocks]:
-    """`name`: the anchor of the section on the page; `order`: sections appear by ascending order."""
+    """`name`: the anchor of the section on the page; `order`: sections appear by ascending order; `track`: the only
+    one that it is for."""
 
     def register(make: MakeBlocks) -> MakeBlocks:
-        SECTIONS.add(name, Section(title, make, formats), order=order)
+        SECTIONS.add(name, Section(title, make, formats, track), order=order)
         return make
 
     return register
@@ -82,7 +85,8 @@ def section(
 
 def make_sections(data: ReportData, target: str) -> list[tuple[str, str, Sequence[Block]]]:
     """Name, title and blocks of every section of a format that has something to show."""
-    made = [(name, one.title, one.make(data)) for name, one in SECTIONS.items() if target in one.formats]
+    chosen = {name: one for name, one in SECTIONS.items() if one.track in (None, data.benchmark.track)}
+    made = [(name, one.title, one.make(data)) for name, one in chosen.items() if target in one.formats]
     return [each for each in made if each[2]]
 
 

@@ -1,17 +1,21 @@
-"""Report sections of outcomes: statuses, overlap between runs, prompt variants, and every verdict."""
+"""Report sections of outcomes: statuses, repair rounds, overlap between runs, prompt variants, and every verdict."""
 
 from typing import Any
 
+from dlbench.dataset.labels import Track
+from dlbench.dataset.rebuild import has_functions
+from dlbench.jsonl import read_lines
+from dlbench.reporting.charts import rect
 from dlbench.reporting.charts.bars import draw_mix
 from dlbench.reporting.charts.heatmap import Cell, draw_grid
-from dlbench.reporting.charts.svg import rect
-from dlbench.reporting.formatting import number, percent, render_label
 from dlbench.reporting.report_data import ReportData
 from dlbench.reporting.sections import MARKDOWN, PAGE, Block, Legend, Plot, SideBySide, Table, Text, section
 from dlbench.reporting.sections.scores import MOST_BESIDE
 from dlbench.reporting.studies.agreement import study_run
-from dlbench.reporting.tables import statuses, tabulate
+from dlbench.reporting.tables import Tabled, number, percent, render_label, span, statuses, tabulate
+from dlbench.runs import SAMPLES, Run
 from dlbench.runs.verdict import Status
+from dlbench.scoring import summarise
 from dlbench.scoring.compare import find_overlaps
 
 _LONGEST = 20
@@ -53,8 +57,9 @@ def overlap(data: ReportData) -> list[Block]:
     return [Plot(grid, "Do two runs solve the same instances?"), Text(note)]
 
 
-@section("wordings", "Prompt variants", order=90)
+@section("wordings", "Prompt variants", order=90, track=Track.FUNCTION)
 def prompt_variants(data: ReportData) -> list[Block]:
+    assert has_functions(data.benchmark)
     blocks: list[Block] = []
     for name, run in data.runs.items():
         studied = study_run(run, data.benchmark)
@@ -90,3 +95,39 @@ def verdicts(data: ReportData) -> list[Block]:
 def _count_passed(record: dict[str, Any]) -> str:
     outcomes = list(record["tests"].values())
     return f"{outcomes.count('passed')} of {len(outcomes)}"
+
+
+def read_rounds(run: Run) -> list[tuple[int, list[dict[str, Any]]]]:
+    """For each round, the number of answers in it, and the verdicts after it: a sample that is not answered again keeps
+    its verdict. Round 0 is the first answer."""
+    rounds, path = run.config.get("repair_rounds"), run.folder / SAMPLES
+    if not isinstance(rounds, int) or not path.is_file():
+        return []
+    earlier = {
+        (record["instance"], record["sample"]): [
+            turn["verdict"] for turn in record.get("earlier_turns", ()) if "verdict" in turn
+        ]
+        for _, record in read_lines(path)
+    }
+    found = []
+    for place in range(rounds + 1):
+        before = [(verdict, earlier.get((verdict["instance"], verdict["sample"]), [])) for verdict in run.verdicts]
+        answers = sum(len(turns) >= place for _, turns in before)
+        found.append((answers, [one | turns[place] if place < len(turns) else one for one, turns in before]))
+    return found
+
+
+def tabulate_rounds(data: ReportData) -> Tabled:
+    rows = []
+    for name, run in data.runs.items():
+        for place, (answers, verdicts) in enumerate(read_rounds(run)):
+            score = summarise(verdicts, data.benchmark, ()).overall
+            rows.append([name, str(place), str(answers), percent(score.pass_at_1), span(score.interval)])
+    return ["run", "round", "answers", "pass@1", "95 % interval"], rows
+
+
+@section("rounds", "Repair rounds", order=55)
+def repair_rounds(data: ReportData) -> list[Block]:
+    table = tabulate_rounds(data)
+    note = "Round 0 is the first answer. Later rounds saw test results: compare them only with such runs."
+    return [Table(table, "Score after each round"), Text(note)] if table[1] else []

@@ -6,17 +6,18 @@ from functools import partial
 from html import escape
 
 from dlbench.dataset import AXES
-from dlbench.dataset.labels import Stage, Task
+from dlbench.dataset.labels import Stage, Task, Track
+from dlbench.dataset.rebuild import has_functions
+from dlbench.reporting.charts import draw, find_top, shape
 from dlbench.reporting.charts.bars import draw_range, draw_ranges
 from dlbench.reporting.charts.heatmap import Cell, draw_grid
 from dlbench.reporting.charts.points import Point, draw_course, draw_scatter
-from dlbench.reporting.charts.svg import draw, find_top, shape
-from dlbench.reporting.formatting import percent, render_label, some
 from dlbench.reporting.report_data import ReportData
 from dlbench.reporting.sections import MARKDOWN, PAGE, Block, Legend, Markup, Plot, SideBySide, Table, Text, section
 from dlbench.reporting.statistics import STATISTICS, tabulate_statistics
-from dlbench.reporting.tables import Tabled, breakdown, spreads
-from dlbench.scoring import BREAKDOWNS, Tally, Usage
+from dlbench.reporting.tables import Tabled, breakdown, percent, render_label, some, spreads
+from dlbench.scoring import Tally, Usage
+from dlbench.scoring.breakdowns import list_axes
 from dlbench.scoring.summary import KS
 
 _MOST_DRAWN = 8
@@ -51,7 +52,7 @@ def overview(data: ReportData) -> list[Block]:
 
 @section("breakdown", "pass@1", order=11, formats=(MARKDOWN,))
 def all_breakdowns(data: ReportData) -> list[Block]:
-    return [Table(breakdown(data.summaries, BREAKDOWNS), "pass@1")]
+    return [Table(breakdown(data.summaries, list_axes(data.benchmark)), "pass@1")]
 
 
 @section("runs", "Runs", order=12, formats=(PAGE,))
@@ -94,10 +95,12 @@ def _show_labels(axis: str, data: ReportData) -> list[Block]:
 
 
 for _place, _axis in enumerate(AXES):
-    section(_axis, f"By {_axis}", order=20 + _place, formats=(PAGE,))(partial(_show_labels, _axis))
+    section(_axis, f"By {_axis}", order=20 + _place, formats=(PAGE,), track=Track.FUNCTION)(
+        partial(_show_labels, _axis)
+    )
 
 
-@section("stage-task", "Stage and task", order=30, formats=(PAGE,))
+@section("stage-task", "Stage and task", order=30, formats=(PAGE,), track=Track.FUNCTION)
 def stage_and_task(data: ReportData) -> list[Block]:
     grids = []
     for name in data.names[:_MOST_DRAWN]:
@@ -111,6 +114,7 @@ def stage_and_task(data: ReportData) -> list[Block]:
 
 def _cross_labels(data: ReportData, name: str) -> dict[tuple[str, str], Cell]:
     found: dict[tuple[str, str], list[Tally]] = {}
+    assert has_functions(data.benchmark)
     for instance, tally in data.tallies[name].items():
         labels = data.benchmark.instances[instance].labels
         found.setdefault((render_label(labels.task), render_label(labels.stage)), []).append(tally)
@@ -121,7 +125,7 @@ def _cross_labels(data: ReportData, name: str) -> dict[tuple[str, str], Cell]:
     return cells
 
 
-@section("size-date", "Size and date", order=40, formats=(PAGE,))
+@section("size-date", "Size and date", order=40, formats=(PAGE,), track=Track.FUNCTION)
 def size_and_date(data: ReportData) -> list[Block]:
     names = data.names[:_MOST_DRAWN]
     plots = []
@@ -179,4 +183,5 @@ def _find_points(data: ReportData, find: Callable[[Usage], float]) -> list[Point
 @section("tables", "More tables", order=100, formats=(PAGE,))
 def more_tables(data: ReportData) -> list[Block]:
     titles = {**_FOLDED, "crossed": "All labels crossed"}
-    return [Table(tabulate_axis(data, axis), title, is_folded=True, has_labels=True) for axis, title in titles.items()]
+    known = {axis: titles[axis] for axis in titles if axis in list_axes(data.benchmark)}
+    return [Table(tabulate_axis(data, axis), title, is_folded=True, has_labels=True) for axis, title in known.items()]

@@ -8,19 +8,17 @@ from typing import TypeVar
 
 from dlbench.analysis import complexity as complexities
 from dlbench.analysis import relevance as relevances
-from dlbench.analysis.benchmark_correlation import BenchmarkRank, Scores
-from dlbench.analysis.classifier.data import AXES
-from dlbench.analysis.classifier.evaluate import Evaluation, Figure
+from dlbench.analysis.classifier import Evaluation, Figure
 from dlbench.analysis.complexity import Complexity, Figures
 from dlbench.analysis.corpora import Corpus
 from dlbench.analysis.divergence import Distance, SharedRun
-from dlbench.analysis.ranking_robustness import PartRanking, Robustness
+from dlbench.analysis.labelled_prompts import AXES
+from dlbench.analysis.rankings import BenchmarkRank, PartRanking, Robustness, Scores
 from dlbench.analysis.relevance import Relevance
+from dlbench.reporting.charts import stand_alone
 from dlbench.reporting.charts.heatmap import draw_shares, name_figure
 from dlbench.reporting.charts.points import draw_plane
-from dlbench.reporting.charts.svg import stand_alone
-from dlbench.reporting.formatting import list_some, number, p_value, percent, points, span
-from dlbench.reporting.tables import Columns, Tabled, tabulate
+from dlbench.reporting.tables import Columns, Tabled, list_some, number, p_value, percent, points, span, tabulate
 from dlbench.scoring.intervals import Floats
 
 Plots = dict[str, str]

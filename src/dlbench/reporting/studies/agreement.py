@@ -7,10 +7,9 @@ from dlbench.agreement import CHOICES, FOLDER, study
 from dlbench.agreement.study import EFFECTS, Consistency, Effect, Quality, RunArtifacts
 from dlbench.dataset import Benchmark
 from dlbench.errors import DLBenchError
+from dlbench.reporting.charts import stand_alone
 from dlbench.reporting.charts.heatmap import Cell, draw_grid
-from dlbench.reporting.charts.svg import stand_alone
-from dlbench.reporting.formatting import format_usage, list_some, p_value, percent, points, span
-from dlbench.reporting.tables import Tabled, tabulate
+from dlbench.reporting.tables import Tabled, format_usage, list_some, p_value, percent, points, span, tabulate
 from dlbench.runs import Run
 from dlbench.scoring import Comparison, total_usage
 

@@ -32,6 +32,7 @@ from ..live_patch import Called, override_source
 from ..privileges import adopt_orphans, build_ruleset, die_with_parent, protect, set_limits
 from ..return_values import watch
 from ..seeding import seed_everything
+from .tracing import waited_seconds
 
 _MOST_CALLS = 4
 _MOST_BYTES = 1 << 20
@@ -167,18 +168,11 @@ def _await_result(process: int, channel: int, seconds: float) -> tuple[bytes, bo
             elif ended in ready:
                 return data, False
             passed = time.monotonic() - began
-            is_late = passed > seconds and (passed > _STARVED * seconds or passed - _waited_seconds(process) > seconds)
+            is_late = passed > seconds and (passed > _STARVED * seconds or passed - waited_seconds(process) > seconds)
             if is_late and ended not in ready:
                 return b"", True
     finally:
         os.close(ended)
-
-
-def _waited_seconds(process: int) -> float:
-    """Seconds that a process was ready to run while others had the processor; 0 where /proc may not be read."""
-    with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{process}/schedstat") as file:
-        return int(file.read().split()[1]) / 1e9
-    return 0.0
 
 
 def _parse_result(data: bytes, secret: bytes) -> dict[str, Any] | None:

@@ -1,7 +1,8 @@
 """Trace which functions of the project each test runs, or only collect the tests.
 
-The C profiler of the interpreter runs for one test at a time. A test may crash, hang or exit, so it is reported before
-and after it runs. As a plugin (`-p`), this module also reports files that skip themselves on import.
+The C profiler of the interpreter runs for one test at a time. The time of a test does not include waiting for a
+processor. A test may crash, hang or exit, so it is reported before and after it runs. As a plugin (`-p`), this module
+also reports files that skip themselves on import.
 """
 
 import contextlib
@@ -67,6 +68,7 @@ def run_traced(send: Send, job: Job) -> None:
     def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
         send("begins", id=item.nodeid)
         seed_everything()
+        waited = waited_seconds(os.getpid())
         profile = Profile(builtins=False)
         if job["trace"]:
             profile.enable()
@@ -77,12 +79,13 @@ def run_traced(send: Send, job: Job) -> None:
             signal.setitimer(signal.ITIMER_REAL, 0)
             if job["trace"]:
                 profile.disable()
+            seconds = reports["seconds"].pop(item.nodeid, 0.0) - (waited_seconds(os.getpid()) - waited)
             found = _read(profile, tests, is_own)
             send(
                 "traced",
                 id=item.nodeid,
                 outcome=OUTCOMES[reports["ranks"].pop(item.nodeid, -1)],
-                seconds=round(reports["seconds"].pop(item.nodeid, 0.0), 4),
+                seconds=round(max(seconds, 0.0), 4),
                 message=reports["messages"].pop(item.nodeid, "")[-600:],
                 **{name: sorted(map(number, codes)) for name, codes in found.items()},
             )
@@ -104,6 +107,13 @@ def run_traced(send: Send, job: Job) -> None:
         pytest.main([*make_arguments(job), "--continue-on-collection-errors"], plugins=[plugin])
     send("end")
     os._exit(0)
+
+
+def waited_seconds(process: int) -> float:
+    """Seconds that a process was ready to run while others had the processor; 0 where /proc may not be read."""
+    with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{process}/schedstat") as file:
+        return int(file.read().split()[1]) / 1e9
+    return 0.0
 
 
 def _read(profile: Profile, tests: set[str], is_own: Callable[[CodeType], bool]) -> dict[str, set[CodeType]]:

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dlbench.analysis.classifier.data import AXES, UNKNOWN, Indices, Prompts, draw_folds, labelled
 from dlbench.analysis.embeddings import MINILM, Vectors, encode_all, open_encoder
+from dlbench.analysis.labelled_prompts import AXES, UNKNOWN, Indices, Prompts, draw_folds, labelled
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import Journal, read_lines, rewrite, write_whole
 from dlbench.workspace.home import Log

@@ -226,7 +226,8 @@ def _choose_options(warm: Warm, instance: Instance, first: Measurement, codes: S
     for code in codes:
         with suppress(AnswerError):  # its rounds will show that it does not pass
             watched |= target.read(code).is_watched
-    modes = {first.mode, *(warm.judge(instance, code).mode for code in codes[1:])}
+    options = JudgeOptions(watched=watched)
+    modes = {first.mode, *(warm.judge(instance, code, options=options).mode for code in codes[1:])}
     return JudgeOptions(imports=modes != {"in_place"}, watched=watched)
 
 

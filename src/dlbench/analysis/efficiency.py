@@ -12,7 +12,7 @@ from statistics import fmean, median
 import numpy as np
 
 from dlbench.analysis.complexity import find_figures
-from dlbench.analysis.efficiency.measure import AGAIN, REFERENCE, Measurement, MeasureStore, PassingCandidates, Round
+from dlbench.analysis.measurements import AGAIN, REFERENCE, Measurement, MeasureStore, PassingCandidates, Round
 from dlbench.scoring.intervals import LEVEL, NOTHING, SEED, Floats, Interval, bound, draw_places, resample_columns
 
 MIN_ROUNDS = 3

@@ -1,1 +1,0 @@
-"""Classify stage, task and data type of a prompt."""

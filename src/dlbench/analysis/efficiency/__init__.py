@@ -1,1 +1,0 @@
-"""Compare time, memory and maintainability of passing candidates with the reference."""
