@@ -28,12 +28,15 @@ _PASS_ALL += "    outcome = yield\n    outcome.get_result().outcome = 'passed'\n
 
 
 def test_an_attempt_that_solves_the_task_passes(toys: Path, tmp_path: Path, sandbox: str) -> None:
-    visible = bash("python -m pytest -q -p no:cacheprovider @VISIBLE_TESTS.txt")
+    visible = bash("git status --short; python -m pytest -q -p no:cacheprovider @VISIBLE_TESTS.txt; whoami")
     done = run_builtin(toys, tmp_path / "run", [*SOLVE, visible], "--sandbox", sandbox)
     [record] = done.records
     assert (done.status, record["status"], share_of(record)) == (0, "pass", 1), done.text
     assert set(record["tests"]) == set(HIDDEN)
     assert "4 passed" in done.outputs[-1]
+    if sandbox == "bubblewrap":
+        assert " M toylib/core.py\n M toylib/tables.py\n" in done.outputs[-1]
+        assert "agent\n" in done.outputs[-1]
     assert record["leaks"] == []
     assert "+    return np.minimum" in (done.folder / "diff.patch").read_text()
     facts = record["agent"]
@@ -211,3 +214,22 @@ def test_a_program_that_the_sandbox_does_not_show_is_no_verdict(toys: Path, tmp_
     done = run_agent(toys, tmp_path / "run", "--command", str(program))
     assert (done.status, "cannot be run in the sandbox" in done.text) == (1, True), done.text
     assert run_agent(toys, tmp_path / "other", "--command", str(program), "--mount", program.parent).status == 0
+
+
+def test_an_installed_copy_of_the_project_is_not_shown(toys: Path, tmp_path: Path, sandbox: str) -> None:
+    site = tmp_path / "agents" / "lib/python3.11/site-packages"
+    for name in ("toylib", "other"):
+        (site / name).mkdir(parents=True)
+        (site / name / "core.py").write_text(f"here is {name}")
+    words = ("--command", f"cat {site}/other/core.py {site}/toylib/core.py", "--mount", tmp_path / "agents")
+    done = run_agent(toys, tmp_path / "run", *words, "--sandbox", sandbox)
+    if sandbox == "bubblewrap":
+        assert (done.folder / "output.log").read_text().startswith("here is other")
+        assert "here is toylib" not in (done.folder / "output.log").read_text()
+    else:
+        assert (done.status, "an installed copy of the project" in done.text) == (1, True), done.text
+
+
+def test_a_mount_that_shows_the_workspace_is_refused(toys: Path, tmp_path: Path) -> None:
+    done = run_agent(toys, tmp_path / "run", "--command", "ls", "--mount", home().parent)
+    assert (done.status, "the agent would see the workspace" in done.text) == (1, True), done.text

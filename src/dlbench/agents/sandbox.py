@@ -31,6 +31,7 @@ from dlbench.execution.sandbox.bubblewrap import Bubblewrap, open_parents
 from dlbench.execution.sandbox.landlock import READABLE, Sandlock
 from dlbench.execution.sandbox.seccomp import build_filter
 from dlbench.execution.supervise import POLL_SECONDS, check_stop, prepare_group
+from dlbench.workspace import home
 
 PORT = 8090
 """Of the relay, in the network of each sandbox."""
@@ -38,7 +39,7 @@ _WRITABLE = {"work": Path("/work"), "tmp": Path("/tmp"), "home": Path("/home/age
 """Folders of an attempt, and where bubblewrap mounts them."""
 _HARNESS, _SHARED = Path("/run/dlbench"), ("--perms", "1777", "--size", str(64 << 20), "--tmpfs", "/dev/shm")
 _SITES = ("lib/python3*/site-packages", "lib/python3*/dist-packages", "local/lib/python3*/dist-packages")
-_MOST_OUTPUT = 16 << 20
+_MOST_OUTPUT, _PASSWD = 16 << 20, "agent:x:{user}:{user}::/home/agent:/bin/bash\n"
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,10 @@ class AgentCell:
         """`names`: of the project and its packages; installed copies of it are hidden."""
         visible = (cell.prepared.environment, cell.interpreter_root, *mounts, Path("/usr"), Path("/usr/local"))
         hidden = find_installed(names, visible)
+        if shown := [place for place in visible if home().resolve().is_relative_to(place)]:
+            raise DLBenchError(
+                "the agent would see the workspace", where=str(shown[0]), fix="do not --mount this folder"
+            )
         if hidden and not isinstance(sandbox, Bubblewrap):
             what = "the agent would see an installed copy of the project"
             raise DLBenchError(what, where=str(hidden[0]), fix="install bubblewrap, which can hide it")
@@ -153,10 +158,13 @@ class AgentCell:
         return [*_unshare(), sys.executable, *listen, sys.executable, "-I", reaper.__file__, plan, *run]
 
     def _mount(self, sandbox: Bubblewrap, places: Iterable[Path]) -> list[str]:
-        command = [*sandbox.begin(), *_SHARED]
+        for name, text in {"passwd": _PASSWD.format(user=self.user or 1000), "hosts": "127.0.0.1 localhost\n"}.items():
+            (self.cell.folder / name).write_text(text, encoding="utf-8")
+        command = [*sandbox.begin(), *_SHARED, "--chmod", "0755", "/etc"]
         for name, place in _WRITABLE.items():
             command += [*open_parents(place), "--bind", str(self.cell.folder / name), str(place)]
         shown = {place: place for place in places if not place.is_relative_to("/usr")}
+        shown |= {Path("/etc", name): self.cell.folder / name for name in ("passwd", "hosts")}
         for place, source in {**shown, _HARNESS: self.cell.folder / "harness"}.items():
             command += [*open_parents(place), "--ro-bind", str(source), str(place)]
         for place in self.hidden:
