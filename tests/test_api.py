@@ -50,6 +50,9 @@ def test_user_errors_are_explained(root):
         dlbench.evaluate([], benchmark)
     with pytest.raises(dlbench.DLBenchError, match="there is no mode"):
         dlbench.evaluate([{"instance": SCALE, "answer": "x"}], benchmark, mode="quick")
+    for option, fix in (("workers", "pass 1 or more"), ("timeout", "pass 0.1 or more"), ("memory", "pass 64 or more")):
+        with pytest.raises(dlbench.DLBenchError, match=f"{option} is 0\n  fix: {fix}"):
+            dlbench.Judge(benchmark, **{option: 0})
     with pytest.raises(dlbench.DLBenchError, match="not a verdict"):
         dlbench.score([{"instance": SCALE}], benchmark)
     verdict = {"instance": SCALE, "sample": 0, "status": "pass", "tests": {"t": "passed"}}

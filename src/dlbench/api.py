@@ -75,6 +75,9 @@ class Judge:
         self.benchmark = benchmark or load_whole()
         if fail_fast and graded:
             raise DLBenchError("a graded reward needs all tests", fix="choose one of fail_fast and graded")
+        for name, value, least in (("workers", workers, 1), ("timeout", timeout, 0.1), ("memory", memory, 64)):
+            if value is not None and value < least:
+                raise DLBenchError(f"{name} is {value}", fix=f"pass {least} or more")
         _find_option(mode, MODES, "mode")
         _find_option(confirm, tuple(Confirm), "confirmation")
         limits, cores = Limits(test_seconds=timeout, memory_mb=memory), os.cpu_count() or 1

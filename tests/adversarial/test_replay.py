@@ -12,6 +12,7 @@ from dlbench.execution import Engine, choose_sandbox
 from dlbench.execution.fresh import Doubt
 from dlbench.execution.judge import Warm
 from dlbench.execution.limits import DEFAULT
+from dlbench.execution.supervise import Observation
 from dlbench.workspace import prepare
 
 ENTITIES = "seqeval/seqeval.metrics.sequence_labeling.get_entities"
@@ -62,7 +63,7 @@ HEADERS = {
 
 
 @pytest.fixture(scope="module", params=HEADERS)
-def doubts(request) -> Iterator[dict[str, Doubt | None]]:
+def replayed(request) -> Iterator[dict[str, Observation | Doubt]]:
     benchmark, engine = load(), Engine(choose_sandbox())
     instance = benchmark.instances[request.param]
     prepared = prepare(benchmark.projects[instance.project], benchmark.root)
@@ -75,13 +76,13 @@ def doubts(request) -> Iterator[dict[str, Doubt | None]]:
 
 
 @pytest.mark.slow
-def test_reference_is_confirmed(doubts):
-    assert doubts[""] is None
+def test_reference_is_confirmed(replayed):
+    assert isinstance(replayed[""], Observation)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CHEATS)
-def test_cheat_is_not_confirmed(name, doubts):
-    doubt = doubts[name]
-    assert doubt is not None
+def test_cheat_is_not_confirmed(name, replayed):
+    doubt = replayed[name]
+    assert isinstance(doubt, Doubt)
     assert doubt.is_failure, doubt

@@ -127,7 +127,7 @@ def test_flips_and_consistency_are_counted_by_instance(artifacts):
 
 def test_effects_are_counted_against_the_original(artifacts):
     found = count_effects(artifacts)
-    assert found["typos"] == {"the same code": 0, "the same end": 1, "helped": 1, "harmed": 0, "failed otherwise": 0}
+    assert found["typos"] == {"the same code": 0, "the same status": 1, "helped": 1, "harmed": 0, "failed otherwise": 0}
     assert found["upper-case"]["harmed"] == 1
     other = make_artifacts({SCALE: ["fail", "error", "fail"]})
     assert count_effects(other)["typos"]["failed otherwise"] == 1

@@ -10,19 +10,19 @@ import pytest
 
 pytest.importorskip("sklearn")
 
+from dlbench.analysis import classifier
 from dlbench.analysis.classifier import (
     MAJORITY,
     METHODS,
     PROJECT,
     WORDS,
     cross_validate,
-    evaluate,
     predict,
     predict_by_project,
     train,
 )
 from dlbench.analysis.corpora import Corpus, Item
-from dlbench.analysis.labelled_prompts import UNKNOWN, borrow, draw_folds, gather_prompts
+from dlbench.analysis.labelled_prompts import UNKNOWN, add_prompts, draw_folds, gather_prompts
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import Journal
 from tests.analysis.encoders import Letters
@@ -63,7 +63,7 @@ def prompts():
 @pytest.fixture(autouse=True)
 def letters(monkeypatch, tmp_path):
     monkeypatch.setenv("DLBENCH_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(evaluate, "open_encoder", lambda name: Letters())
+    monkeypatch.setattr(classifier, "open_encoder", lambda name: Letters())
 
 
 def validate(prompts, path, methods=METHODS, log=quiet):
@@ -72,7 +72,7 @@ def validate(prompts, path, methods=METHODS, log=quiet):
 
 
 def figure(found, method, axis="stage"):
-    return next(one for one in found.figures if (one.way, one.axis) == (method, axis))
+    return next(one for one in found.figures if (one.method, one.axis) == (method, axis))
 
 
 def test_folds_test_every_prompt_once_and_are_stratified(prompts):
@@ -125,8 +125,8 @@ def lend(groups=("toy", "Other-Project"), size=30):
 
 
 def test_lent_prompts_are_trained_on_in_every_fold_and_never_tested(prompts, tmp_path):
-    both = borrow(prompts, make_corpus(), lend())
-    assert both.lent == 15  # the others are about a tested project
+    both = add_prompts(prompts, make_corpus(), lend())
+    assert both.added == 15  # the others are about a tested project
     assert both.targets[45:, 1].tolist() == [UNKNOWN] * 15  # their labels are not ours
     for (train_on, test_on), (alone, same) in zip(draw_folds(both, 3, 1), draw_folds(prompts, 3, 1), strict=True):
         assert train_on.tolist() == [*alone, *range(45, 60)]
@@ -146,14 +146,14 @@ def test_lent_labels_are_trained_on(prompts, tmp_path):
     ]
     alone = validate(prompts, tmp_path / "alone.jsonl", methods=(WORDS,))
     misled = validate(
-        borrow(prompts, make_corpus(), Corpus("lent", tuple(wrong))), tmp_path / "misled.jsonl", methods=(WORDS,)
+        add_prompts(prompts, make_corpus(), Corpus("lent", tuple(wrong))), tmp_path / "misled.jsonl", methods=(WORDS,)
     )
     assert figure(misled, WORDS).f1 < figure(alone, WORDS).f1 - 0.3
 
 
 def test_dataset_about_tested_projects_cannot_be_lent(prompts):
     with pytest.raises(DLBenchError, match="all its labelled prompts"):
-        borrow(prompts, make_corpus(), lend(("TOY", "t_o-y")))
+        add_prompts(prompts, make_corpus(), lend(("TOY", "t_o-y")))
 
 
 def test_prompt_without_label_is_not_tested_on_that_axis(prompts, tmp_path):
@@ -207,7 +207,7 @@ def test_words_beat_the_majority(prompts, tmp_path):
 
 def test_labels_of_the_tested_fold_do_not_change_its_predictions(prompts, tmp_path, monkeypatch):
     folds = draw_folds(prompts, 3, seed=0)
-    monkeypatch.setattr(evaluate, "draw_folds", lambda *_, **options: folds)
+    monkeypatch.setattr(classifier, "draw_folds", lambda *_, **options: folds)
     test_on = folds[0][1]
     honest = validate(prompts, tmp_path / "honest.jsonl")
     turned = prompts.take(range(len(prompts.ids)))
@@ -231,7 +231,9 @@ def test_resumed_evaluation_equals_a_whole_one(prompts, tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         validate(prompts, tmp_path / "cut.jsonl", log=stop)
-    begun = [(line["fold"], line["way"]) for line in map(json.loads, (tmp_path / "cut.jsonl").read_text().splitlines())]
+    begun = [
+        (line["fold"], line["method"]) for line in map(json.loads, (tmp_path / "cut.jsonl").read_text().splitlines())
+    ]
     assert begun == [*((0, method) for method in METHODS), (1, MAJORITY)]
     done = []
     assert validate(prompts, tmp_path / "cut.jsonl", log=done.append) == whole

@@ -92,7 +92,7 @@ def test_two_rounds_have_no_interval_and_zero_reference_no_ratio():
 
 def test_intervals_of_equal_series_contain_one():
     noise = find_noise([(draws(2 * seed), draws(2 * seed + 1)) for seed in range(200)])
-    assert noise.holding > 0.85  # seeded, and so the same every time
+    assert noise.coverage > 0.85  # seeded, and so the same every time
     assert 1 < noise.reach < 2.1
 
 
@@ -101,7 +101,7 @@ def test_noise_is_the_factor_that_contains_19_of_20_references():
     noise = find_noise(itself)
     assert noise.instances == 20
     assert 1.1 <= noise.reach < 2
-    assert noise.holding == pytest.approx(18 / 20)
+    assert noise.coverage == pytest.approx(18 / 20)
     assert math.isnan(find_noise([]).reach)
 
 
@@ -160,7 +160,7 @@ def test_twice_as_slow_and_twice_as_fast_cancel():
     assert time.interval.low < 1 < time.interval.high
     assert processor.mean == time.mean
     assert (memory.mean, memory.more, memory.less) == (pytest.approx(1.5), 6, 0)
-    assert (time.noise.reach, time.noise.holding, time.reference) == (1, 1, 1)
+    assert (time.noise.reach, time.noise.coverage, time.reference) == (1, 1, 1)
 
 
 def test_samples_of_an_instance_count_as_one():
@@ -172,15 +172,15 @@ def test_samples_of_an_instance_count_as_one():
     assert math.isnan(time.interval.low)  # of two instances
 
 
-def test_unsteady_sample_is_named_and_not_counted():
+def test_unstable_sample_is_named_and_not_counted():
     passing, store = make_measures([2.0, 1.0])
     (name,) = passing[0].candidates
     store.rounds[passing[0].key].append(
         {REFERENCE: measured_as(1), AGAIN: measured_as(1), name: measured_as(9, status="fail")}
     )
     found = summarise("m", passing, store)
-    assert found.unsteady == (f"{passing[0].instance.id} (sample 0)",)
-    assert [one.instance for one in found.beside] == [passing[1].instance.id]
+    assert found.unstable == (f"{passing[0].instance.id} (sample 0)",)
+    assert [one.instance for one in found.candidates] == [passing[1].instance.id]
     assert store.count_missing(passing[0], repeats=99) == {}
 
 
@@ -188,7 +188,7 @@ def test_sample_without_rounds_is_unmeasured():
     passing, store = make_measures([2.0])
     other = PassingCandidates(passing[0].instance, {0: "other code"})
     found = summarise("m", [other], store)
-    assert (found.unmeasured, found.beside) == (1, ())
+    assert (found.unmeasured, found.candidates) == (1, ())
     assert math.isnan(found.costs[0].mean)
 
 
@@ -245,8 +245,8 @@ def test_maintainability_is_compared_with_the_reference():
     passing, store = make_measures([1.0] * 6)
     short, long = read("def scale(values, factor=2):\n    return values\n"), read(MODULE)
     for one in passing:
-        store.upkeep[one.key] = {REFERENCE: short} | dict.fromkeys(one.candidates, long)
-    lines, cyclomatic, cognitive, index = summarise("m", passing, store).upkeep
+        store.maintainability[one.key] = {REFERENCE: short} | dict.fromkeys(one.candidates, long)
+    lines, cyclomatic, cognitive, index = summarise("m", passing, store).maintainability
     assert (lines.reference, lines.candidate, lines.ratio) == (short.lines, long.lines, long.lines / short.lines)
     assert (lines.more, lines.less, lines.interval.low) == (1, 0, lines.ratio)
     assert cyclomatic.ratio > 1
@@ -278,7 +278,7 @@ def test_sleeping_candidate_is_slower_and_allocating_one_is_larger(measured):
     """The differences are too large for a busy machine to hide: a second against milliseconds, 150 MiB against none."""
     passing, store, why = measured(SLOW, LARGE)
     assert why == {}
-    slow, large = summarise("m", passing, store).beside
+    slow, large = summarise("m", passing, store).candidates
     assert (slow.samples, large.samples) == ((0,), (1,))
     time, memory = slow.ratios["time"], large.ratios["memory"]
     rounds = [one[code_key(SLOW)] for one in store.rounds[measured.key]]
@@ -287,7 +287,9 @@ def test_sleeping_candidate_is_slower_and_allocating_one_is_larger(measured):
     # Sleeping takes no CPU time; the ratio has no value if the reference takes less than the clock resolves.
     assert median(one.processor for one in rounds) < 5 * 0.2
     assert memory.candidate - memory.reference > 100
-    assert store.upkeep[measured.key][code_key(SLOW)].lines > store.upkeep[measured.key][REFERENCE].lines
+    assert (
+        store.maintainability[measured.key][code_key(SLOW)].lines > store.maintainability[measured.key][REFERENCE].lines
+    )
 
 
 def test_round_has_two_references_and_all_candidates_in_one_mode_and_varying_order(measured):
@@ -320,7 +322,7 @@ def test_candidate_that_fails_a_round_is_not_run_again(measured):
     passing, store, why = measured(wrong, repeats=5)
     assert why == {}
     assert len(store.rounds[measured.key]) == 1
-    assert summarise("m", passing, store).unsteady == (f"{SCALE} (sample 0)",)
+    assert summarise("m", passing, store).unstable == (f"{SCALE} (sample 0)",)
 
 
 def test_instance_with_failing_reference_is_given_up(toy, toy_prepared, engine):
@@ -347,7 +349,7 @@ def test_instance_key_depends_on_tests_and_reference(toy):
 )
 def test_invalid_journal_line_is_named(tmp_path, line):
     path = tmp_path / "efficiency.jsonl"
-    path.write_text(f'{{"about": "x", "upkeep": {{}}}}\n{line}\n')
+    path.write_text(f'{{"about": "x", "maintainability": {{}}}}\n{line}\n')
     with pytest.raises(DLBenchError, match="not a measurement") as caught:
         MeasureStore(path)
     assert f"{path}:2" in str(caught.value)

@@ -21,11 +21,11 @@ def test_order_supported_by_every_instance_always_holds():
     assert found.order == (("better", 1.0), ("worse", 0.0))
     (pair,) = found.pairs
     assert (pair.a, pair.b, pair.difference) == ("better", "worse", 1)
-    assert (pair.kept, pair.tied, pair.turned, pair.kept_by_project) == (1, 0, 0, 1)
+    assert (pair.kept, pair.tied, pair.reversed, pair.kept_by_project) == (1, 0, 0, 1)
     for one in found.resampled:
         assert (one.mean, one.interval.low, one.same_order, one.same_best) == (1, 1, 1, 1)
     assert {part.tau for part in found.left_out if part.instances} == {1}
-    assert not any(part.turned for part in found.left_out)
+    assert not any(part.reversed for part in found.left_out)
 
 
 def test_lead_of_one_instance_holds_as_often_as_expected():
@@ -33,7 +33,7 @@ def test_lead_of_one_instance_holds_as_often_as_expected():
     found = measure(make_benchmark(40, 5), a="1" * 20 + "0" * 20, b="0" + "1" * 19 + "0" * 20)
     (pair,) = found.pairs
     assert pair.kept == pytest.approx(1 - (1 - 1 / 40) ** 40, abs=0.05)
-    assert pair.turned == 0
+    assert pair.reversed == 0
     assert pair.kept + pair.tied == pytest.approx(1)
 
 
@@ -42,9 +42,9 @@ def test_deciding_project_is_named():
     found = measure(make_benchmark(12, 2), a="10" * 6, b="110000" * 2)
     parts = {(part.axis, part.label): part for part in found.left_out}
     assert found.order[0][0] == "a"
-    assert parts["project", "p0"].turned == (("a", "b"),)
+    assert parts["project", "p0"].reversed == (("a", "b"),)
     assert parts["project", "p0"].tau == -1
-    assert parts["project", "p1"].turned == ()
+    assert parts["project", "p1"].reversed == ()
     assert parts["project", "p0"].instances == 6
 
 
@@ -59,7 +59,7 @@ def test_tied_models_have_no_order():
     found = measure(make_benchmark(6), a="110000", b="000011")
     (pair,) = found.pairs
     assert pair.difference == 0
-    assert all(map(math.isnan, (pair.kept, pair.tied, pair.turned, pair.kept_by_project)))
+    assert all(map(math.isnan, (pair.kept, pair.tied, pair.reversed, pair.kept_by_project)))
     assert math.isnan(found.resampled[0].mean)
 
 
@@ -76,7 +76,7 @@ def test_split_ranks_by_its_own_instances_and_counts_missing_ones():
     benchmark = replace(benchmark, splits={"lite": (ids[0], ids[1]), "mini": (ids[5],)})
     found = measure(benchmark, a="001111", b="11000!")
     lite, mini = found.splits
-    assert (lite.label, lite.instances, lite.of, lite.tau, lite.turned) == ("lite", 2, 2, -1, (("a", "b"),))
+    assert (lite.label, lite.instances, lite.of, lite.tau, lite.reversed) == ("lite", 2, 2, -1, (("a", "b"),))
     assert (mini.instances, mini.of) == (0, 1)
     assert [part.label for part in measure(benchmark, ["mini"], a="001111", b="110000").splits] == ["mini"]
 

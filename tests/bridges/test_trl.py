@@ -64,8 +64,12 @@ def test_dataset_has_the_prompts_of_dlbench_run(judge):
 
 
 def test_wrong_options_are_refused_before_training(judge):
-    with pytest.raises(DLBenchError, match="there is no reward 'partial'"):
+    with pytest.raises(
+        DLBenchError, match="does not give the reward 'partial'\n  fix: use one of: pass, plus, fraction"
+    ):
         make_reward(judge, "partial")
+    with pytest.raises(DLBenchError, match="fix: open the judge with graded=True"):
+        make_reward(judge, "graded")
     with pytest.raises(DLBenchError, match="self-planning needs several answers"):
         make_dataset(judge.benchmark, technique="self-planning")
 

@@ -22,7 +22,13 @@ def run(write_run):  # noqa: F811
 def test_measurements_are_stored_and_shown_without_running(run, toy_root, tmp_path, monkeypatch):
     ended = run_cli("analyze", "efficiency", run, "--benchmark", toy_root, "--repeats", 3, "--plots", tmp_path / "p")
     assert ended.exit_code == 0, ended.output
-    for words in ("time and peak memory of the tests", "maintainability of the code", "1 held", "cyclomatic", "index"):
+    for words in (
+        "time and peak memory of the tests",
+        "maintainability of the code",
+        "coverage",
+        "cyclomatic",
+        "index",
+    ):
         assert words in ended.output
     assert {"slow", "time of the tests, candidate to reference"} <= read_plots(tmp_path / "p")["efficiency-1"]
     stored = (run / "efficiency.jsonl").read_text()
@@ -31,7 +37,7 @@ def test_measurements_are_stored_and_shown_without_running(run, toy_root, tmp_pa
     assert again.exit_code == 0, again.output
     assert (run / "efficiency.jsonl").read_text() == stored
     (found,) = json.loads(again.stdout, parse_constant=pytest.fail)
-    (beside,) = found["beside"]
+    (beside,) = found["candidates"]
     assert (beside["instance"], beside["samples"], beside["ratios"]["time"]["rounds"]) == (SCALE, [0], 3)
     assert beside["ratios"]["time"]["candidate"] >= 5 * 0.2
     assert found["costs"][0]["noise"]["instances"] == 1

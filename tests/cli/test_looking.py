@@ -253,8 +253,8 @@ def test_the_card_is_made_of_the_records(dlbench, toy_root, tmp_path):
     (toy_root / "solving.jsonl").write_text(json.dumps(attempt) + "\n")
     said = dlbench("stats", "--benchmark", toy_root, "--card", "--plots", tmp_path / "plots").out
     assert "2 instances from 1 projects" in said
-    assert "| all | 1 | 0 (0%) | 0 (0%) | 0 |" in said
-    assert "| pre_post_processing | 2 | 100% |" in said
+    assert "1 instances were tried: 0 (0%) were solved at the first try" in said
+    assert "| pre_post_processing | 2 (100%) |" in said
     assert ">pre_post_processing</text>" in (tmp_path / "plots/stage.svg").read_text()
 
 

@@ -58,6 +58,21 @@ def test_wrong_answer_is_repaired_and_each_round_is_scored(dlbench, endpoint, to
     assert config_of(out)["repair_rounds"] == 2
 
 
+def test_ten_failed_tests_are_shown_with_their_messages(dlbench, toy_root, tmp_path):
+    ids = [f"tests/test_more.py::test_number[{number}]" for number in range(12)]
+    (tmp_path / "source/tests/test_more.py").write_text(
+        "import pytest\nfrom toy.core import scale\n\n\n@pytest.mark.parametrize('number', range(12))\n"
+        "def test_number(number):\n    assert scale([number], 3) == [3 * number]\n"
+    )
+    record = toy_root / "instances/toy/scale.toml"
+    record.write_text(re.sub("^tests = .*", f"tests = {ids}", record.read_text(), flags=re.MULTILINE))
+    with Endpoint(lambda *_: completion("```python\ndef scale(values, factor=2):\n    return None\n```")) as endpoint:
+        run(dlbench, endpoint, toy_root, tmp_path / "run", "--technique", "repair", "--instance", ID)
+    (messages,) = second_turns(endpoint)
+    assert messages[-1]["content"].count(": assert None == [") == 10
+    assert "- and 2 more" in messages[-1]["content"]
+
+
 def test_variant_shows_only_the_number_and_rounds_are_limited(dlbench, endpoint, toy_root, tmp_path):
     endpoint.stubborn, out = "scale", tmp_path / "run"
     ended = run(dlbench, endpoint, toy_root, out, "--technique", "repair-count", "--instance", ID)

@@ -173,6 +173,23 @@ def test_folder_of_another_run_is_refused(dlbench, endpoint, toy_root, tmp_path)
     assert {path.name: path.read_text() for path in out.iterdir()} == before
 
 
+def test_settings_may_change_until_the_first_answer(dlbench, endpoint, toy_root, tmp_path):
+    out = tmp_path / "run"
+    endpoint.plan.append(400)
+    assert run(dlbench, endpoint, toy_root, out).status == 1
+    ended = run(dlbench, endpoint, toy_root, out, "--reasoning")
+    assert ended.status == 0, ended.err
+    assert config_of(out)["temperature"] is None
+    assert len(endpoint.requests) == 3
+
+
+def test_configuration_of_another_program_is_not_replaced(dlbench, endpoint, toy_root, tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/config.json").write_text('{"mine": 1}')
+    assert run(dlbench, endpoint, toy_root, tmp_path / "run").status == 1
+    assert (tmp_path / "run/config.json").read_text() == '{"mine": 1}'
+
+
 def test_answers_to_other_records_are_refused(dlbench, endpoint, toy_root, tmp_path):
     out = tmp_path / "run"
     run(dlbench, endpoint, toy_root, out)

@@ -18,9 +18,10 @@ import sys
 TABLE = {}
 from torch.nn import functional as F
 from .base import helper
+from .optional import gd, sp
 class C:
     def g(self):
-        self.count = self.state = self.kept = 0
+        self.count = self.state = self.kept = self.eval = 0
 class D(C):
     pass
 """)
@@ -28,6 +29,13 @@ ORDINARY = {
     "numbers": "def f(x, y=2):\n    return [a * y for a in x if a > 0]",
     "torch": "import torch\ndef f(x):\n    x = torch.nn.functional.relu(x)\n    x[0] = 1\n    return F.pad(x, [1]).mean(dim=-1)",
     "a method": "def f(self, x):\n    self.count = self.count + 1\n    self.state['n'] += 1\n    return super().forward(x)",
+    "results that its class keeps under the name eval": "def f(self, x):\n    return self.eval['precision']",
+    "a kept template": "def f(x):\n    text = '{} of {:.2f}'\n    return text.format(x, 1)",
+    "names from a list": "def f(x):\n    return [getattr(x, n, None) for n in ('shape', 'ndim')]",
+    "names from a list in a loop": "def f(x):\n    for n in ['shape', 'ndim']:\n        if hasattr(x, n): return getattr(x, n)",
+    "a type that its class keeps": "def f(self, x):\n    self.kept = type(x) if x is not None else None",
+    "names from a list under a name": "def f(x):\n    names = ['shape', 'ndim']\n    for n in names: getattr(x, n)",
+    "a library that the project may lack": "def f(x): return sp.eye(x)",
     "super with arguments": "def f(self, x):\n    super(D, self).__init__()\n    self.count = x",
     "an error": "def f(x):\n    if not isinstance(x, list):\n        raise TypeError(f'{type(x)} is no list')\n    return len(x)",
     "a written attribute": "def f(x):\n    return getattr(x, 'shape', None) if hasattr(x, 'ndim') else x.__class__.__name__",
@@ -114,6 +122,23 @@ UNUSUAL = {
     "a mode in a generator": "def f(x):\n    def g():\n        with torch.device('meta'):\n            yield\n    next(g())",
     "a dunder as text": "def f(x):\n    return x.agg('__getattribute__')",
     "a log handler": "import logging\ndef f(x):\n    return logging.getLogger().handlers",
+    "results under the name eval of another object": "def f(self, x):\n    return x.eval['precision']",
+    "a kept template that reads attributes": "def f(x):\n    text = '{0.shape}'\n    return text.format(x)",
+    "a kept template that is changed": "def f(x):\n    text = '{0'\n    text += '.shape}'\n    return text.format(x)",
+    "a template of two meanings": "def f(x):\n    text = '{0}'\n    def g(text): return text.format(x)\n    return g",
+    "an unlisted name from a list": "def f(x):\n    return [getattr(x, n, None) for n in ('shape', 'f_back')]",
+    "names from a computed list": "def f(x):\n    return [getattr(x, n, None) for n in ('shape', 'f_' + 'back')]",
+    "names from a list that a caller gives": "def f(x, names):\n    for n in ('shape', *names): getattr(x, n)",
+    "a name from a list and from elsewhere": "def f(x):\n    for n in ('shape',): pass\n    n = x.name\n    getattr(x, n)",
+    "a kept type that is called": "def f(self, x):\n    self.kept = type(list)\n    return self.kept('E', (list,), {})",
+    "a kept type that is read by its name": "def f(self, x):\n    self.kept = type(list)\n    return getattr(self, 'kept')('E', (list,), {})",
+    "a kept type of another object": "def f(x):\n    x.kept = type(list)",
+    "a kept type under a new name": "def f(self, x):\n    self.newer = type(list)",
+    "names from a list that is changed": "def f(x):\n    names = ['shape']\n    names.append('f_back')\n    for n in names: getattr(x, n)",
+    "names from a list that is passed on": "def f(x):\n    names = ['shape']\n    helper(names)\n    for n in names: getattr(x, n)",
+    "names from a list of two meanings": "def f(x, names):\n    def g(): names = ['shape']\n    for n in names: getattr(x, n)",
+    "an unlisted name of a library that the project may lack": "def f(x): return sp.f2py",
+    "a library or another that the project may lack": "def f(x): return gd.zeros(x)",
     "a query": "def f(x):\n    return x.eval('@y')",
     "a query by another name": "def f(x):\n    run = x.query\n    return run('@y')",
     "a query by text": "def f(x):\n    return x.agg('eval', '@y')",
@@ -183,6 +208,8 @@ def project(tmp_path_factory):
     (root / "toy").mkdir()
     (root / "toy/__init__.py").write_text("")
     (root / "toy/base.py").write_text("def helper(x): return x\n")
+    optional = "try:\n    import numpy as sp\n    import numpy as gd\nexcept ImportError:\n    sp = None\n    import scipy as gd\n"
+    (root / "toy/optional.py").write_text(optional)
     (root / "toy/types.py").write_text("class Floats: ...\n")
     other = "import numpy as np\nfrom .base import helper as made\nlibrary = np\nCONSTANT = 1\ndef optional_import(name): ...\n"
     (root / "toy/other.py").write_text(other)
@@ -204,7 +231,8 @@ def test_ordinary_code_is_not_unusual(name, project):
 @pytest.mark.parametrize("name", UNUSUAL)
 def test_unusual_code_is_found(name, project):
     code = UNUSUAL[name]
-    assert screen(project, code, "C.f" if name == "a builtin called like a method of the class" else "f")
+    is_method = code.startswith("def f(self") or name == "a builtin called like a method of the class"
+    assert screen(project, code, "C.f" if is_method else "f")
 
 
 def test_members_that_replace_what_a_class_inherits_are_unusual(project):
@@ -228,6 +256,13 @@ def test_attribute_that_the_reference_sets_is_not_licensed_where_a_class_is_a_va
     assert screen(project, "def f(x):\n    x.columns = 1") == {".columns = ..."}
     found = screen(project, "import pandas as pd\ndef f(x):\n    for kind in [pd.DataFrame]:\n        kind.columns = 1")
     assert not all(is_licensed(word) for word in found)
+
+
+def test_arrays_of_files_are_licensed_without_pickles_only(project):
+    (word,) = screen(project, "def f(x): return np.load(x, allow_pickle=False)")
+    assert is_licensed(word)
+    for code in ("np.load(x)", "np.load(x, allow_pickle=True)", "np.load(x, 'r', allow_pickle=False)", "np.load"):
+        assert not all(map(is_licensed, screen(project, f"def f(x): return {code}"))), code
 
 
 @pytest.mark.parametrize("word", ["blosc2.NDArray", "import cc3d.statistics", ".columns = ..."])

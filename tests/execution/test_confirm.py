@@ -1,5 +1,6 @@
 """A pass of unusual code counts only if the tests pass on its data, in a process that the code never enters."""
 
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 
@@ -9,9 +10,11 @@ from dlbench.dataset import load
 from dlbench.execution.confirm import _replay_once
 from dlbench.execution.engine import Engine
 from dlbench.execution.judge import Warm, judge
+from dlbench.execution.limits import DEFAULT
+from dlbench.execution.supervise import Observation
 from dlbench.runs.verdict import Confirm, Outcome, Status
 from dlbench.workspace import prepare
-from tests.conftest import write_toy
+from tests.conftest import TESTS, write_toy
 
 RIGHT = """def scale(values, factor=2):
     {first}
@@ -63,10 +66,27 @@ def test_ordinary_code_is_not_replayed(judge_code):
     assert "confirmed" not in verdict.extra
 
 
-def test_unusual_code_that_is_right_is_confirmed(judge_code):
-    verdict = judge_code(RIGHT.format(first="import sys; sys.modules"))
-    assert verdict.passed
-    assert verdict.extra["confirmed"]
+def test_unusual_code_that_is_confirmed_never_runs_beside_the_tests(judge_code):
+    """There it would end the process."""
+    verdict = judge_code(RIGHT.format(first="import os, sys; 'test_core' in sys.modules and os._exit(3)"))
+    assert verdict.passed, verdict
+    assert verdict.extra == {"confirmed": True}
+
+
+def test_confirmed_verdict_has_what_others_have(judge_code, engine):
+    verdict = judge_code(RIGHT.format(first="pass"), replace(engine, confirm=Confirm.ALL))
+    assert verdict.extra == {"confirmed": True}
+    assert set(verdict.tests.values()) == {Outcome.PASSED}
+    assert verdict.durations.keys() == verdict.tests.keys()
+    assert 0 < verdict.test_seconds < verdict.seconds
+    assert verdict.memory_mb > 10
+
+
+def test_unusual_code_that_is_wrong_keeps_its_status(judge_code):
+    verdict = judge_code(RIGHT.format(first="import sys; sys.modules").replace("in values]", "in values[:-1]]"))
+    assert verdict.status is Status.FAIL
+    assert {Outcome.PASSED, Outcome.FAILED} == set(verdict.tests.values())
+    assert verdict.extra["errors"]
 
 
 def test_classes_that_stay_inside_need_no_replay(judge_code):
@@ -89,10 +109,13 @@ def test_unconfirmed_pass_says_why(judge_code):
     assert set(verdict.tests.values()) == {Outcome.NOT_RUN}
 
 
-def test_every_pass_is_replayed_on_request(judge_code, engine):
-    verdict = judge_code(RIGHT.format(first="pass"), replace(engine, confirm=Confirm.ALL))
-    assert verdict.passed
-    assert verdict.extra["confirmed"]
+def test_endless_loop_ends_with_the_tests_and_not_with_the_limit_of_loading(judge_code, engine):
+    """It does not notice that nobody waits for its answer, and every stop of a worker costs the next one its imports."""
+    limits = replace(engine.limits, test_seconds=2, load_seconds=100_000)
+    verdict = judge_code(
+        "import sys\ndef scale(values, factor=2):\n    while sys: pass", replace(engine, limits=limits)
+    )
+    assert verdict.status is Status.TIMEOUT, verdict
 
 
 def test_pass_that_cannot_be_replayed_does_not_count_if_the_reference_can(judge_code, engine):
@@ -140,8 +163,34 @@ def test_reference_is_replayed_in_servers_that_have_imported_the_project(qualnam
     target = engine.target(toy_prepared, instance)
     warm = Warm(engine, toy_prepared)
     try:
-        start = partial(warm._start_in_place, instance)
-        assert _replay_once(engine, instance, target.read(target.target.text), engine.limits, start) is None
+        start = partial(warm._start_in_place, instance, DEFAULT)
+        found = _replay_once(engine, instance, target.read(target.target.text), engine.limits, start)
+        assert isinstance(found, Observation), found
         assert set(warm.answerer.worker.servers) == {f"{instance.id} in place"}
     finally:
         warm.close()
+
+
+READER = """def scale(values, factor=2):
+    if not isinstance(factor, int):
+        with open(factor) as file:
+            factor = int(file.read())
+    if factor == 0:
+        raise ValueError
+    return [value * factor for value in values]
+"""
+
+
+@pytest.mark.parametrize("mode", ["warm", "fresh"])
+@pytest.mark.parametrize("path", ["tmp_path / 'in.txt'", "str(tmp_path / 'in.txt')"])
+def test_files_that_tests_write_are_there_where_a_candidate_is_replayed(mode, path, tmp_path, engine, monkeypatch):
+    writing = f"(tmp_path / 'in.txt').write_text(str(factor))\n    assert scale([1, 2], {path})"
+    tests = TESTS.replace("assert scale([1, 2], factor)", writing).replace("(factor):", "(factor, tmp_path):")
+    monkeypatch.setattr("tests.conftest.TESTS", tests)
+    benchmark = load(write_toy(tmp_path, READER.replace("for value", "+ OFFSET for value")))
+    prepared = prepare(benchmark.projects["toy"], benchmark.root)
+    instance = benchmark.instances["toy/toy.core.scale"]
+    with closing(Warm(engine, prepared)) as warm:
+        verdict = warm.judge(instance, READER) if mode == "warm" else judge(engine, prepared, instance, READER)
+    assert verdict.passed, verdict
+    assert verdict.extra == {"confirmed": True}

@@ -13,7 +13,8 @@ from dlbench.errors import DLBenchError
 from dlbench.generation import Answer, Budget, Limits, Model, OpenAIModel, Request, generate
 from dlbench.generation.budget import BudgetSpent, Price
 from dlbench.generation.model import TransientError
-from dlbench.generation.retry import REQUESTS, RateLimiter
+from dlbench.generation.retry import RateLimiter
+from dlbench.runs import REQUESTS
 
 from .endpoint import Endpoint, Reply, completion, refusal
 from .test_conversation import RIVERS, Planner

@@ -8,7 +8,7 @@ import pytest
 
 from dlbench.errors import DLBenchError
 from dlbench.generation import OpenAIModel, generate
-from dlbench.generation.retry import REQUESTS
+from dlbench.runs import REQUESTS
 
 from .chaos import FAILURES, Chaos
 from .endpoint import Endpoint, Reply, completion

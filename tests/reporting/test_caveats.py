@@ -57,7 +57,7 @@ def test_answers_parsed_as_reasoning_are_reported(world):
     folder = world.write_run("m", "nnn000")
     change_answers(folder, 6, answer="", finish_reason="stop", reasoning="def f0(x): return x")
     (caveat,) = warnings_of(world, folder)
-    assert caveat.startswith("ONLY THOUGHTS: 6 of the 12 answers of m are empty")
+    assert caveat.startswith("ONLY REASONING: 6 of the 12 answers of m are empty")
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from dlbench.generation.sources import fit
 from dlbench.generation.techniques import Question, find_technique, make_question, task_of
 from dlbench.jsonl import read_lines
 from dlbench.parsing import parse
+from dlbench.scoring.tally import group_by
 
 ANSWERS = "answers.jsonl"
 TESTS_PER_VARIANT = 5
@@ -137,10 +138,7 @@ def write_copy(node: Function, number: int) -> str:
 
 def group_identical(solutions: Sequence[Solution]) -> dict[str, list[int]]:
     """Indices by solution id, in order of first appearance."""
-    groups: dict[str, list[int]] = {}
-    for index, solution in enumerate(solutions):
-        groups.setdefault(solution.id, []).append(index)
-    return groups
+    return group_by(range(len(solutions)), lambda index: solutions[index].id)
 
 
 @dataclass

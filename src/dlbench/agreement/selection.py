@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlbench.registry import find_known
+from dlbench.scoring.tally import group_by
 
 CODET, B4, MBR, RANDOM = RULES = ("codet", "b4", "mbr-exec", "random")
 _TOLERANCE = 1e-9
@@ -68,10 +69,8 @@ class Consensus:
 
 def find_sets(votes: VoteMatrix) -> list[Consensus]:
     """In the order of their first members. Solutions that pass nothing form no set."""
-    groups: dict[bytes, list[int]] = {}
-    for index, row in enumerate(votes.passed):
-        if row.any():
-            groups.setdefault(row.tobytes(), []).append(index)
+    passing: list[int] = np.flatnonzero(votes.passed.any(axis=1)).tolist()
+    groups = group_by(passing, lambda index: votes.passed[index].tobytes())
     return [
         Consensus(
             members=tuple(members),

@@ -27,10 +27,11 @@ from dlbench.runs.samples import Sample
 from dlbench.runs.verdict import VERDICTS, Verdict
 from dlbench.scoring import HARNESS_ERROR, Comparison, Interval, Tally, compare
 from dlbench.scoring.significance import holm, poisson_binomial_test
+from dlbench.scoring.tally import mean
 from dlbench.validation.mutants import write_mutants
 
 ORIGINAL, RANDOM, BEST = "original alone", "random choice", "best possible"
-EFFECTS = ("the same code", "the same end", "helped", "harmed", "failed otherwise")
+EFFECTS = ("the same code", "the same status", "helped", "harmed", "failed otherwise")
 QUALITY = "quality.jsonl"
 MUTANTS = 5
 _NO_CODE = "no_code"
@@ -207,10 +208,10 @@ def measure_consistency(artifacts: RunArtifacts) -> Consistency:
         instances=len(solved),
         all_pass=sum(all(each) for each in solved.values()),
         none_pass=sum(not any(each) for each in solved.values()),
-        agreeing=_mean(pairs),
+        agreeing=mean(pairs),
         helped=tuple(one for one, each in solved.items() if not each[0] and any(each)),
         harmed=tuple(one for one, each in solved.items() if each[0] and not all(each)),
-        from_variants=_mean([_differs_from_original(artifacts, one) for one in artifacts.sound]),
+        from_variants=mean([_differs_from_original(artifacts, one) for one in artifacts.sound]),
         fell_back=sum(artifacts.choices[one].fell_back for one in artifacts.sound),
     )
 
@@ -232,7 +233,7 @@ def count_effects(artifacts: RunArtifacts) -> dict[str, dict[str, int]]:
             if own is not None and first is not None and own.id == first.id:
                 effect = "the same code"
             elif before == after:
-                effect = "the same end"
+                effect = "the same status"
             elif "pass" in (before, after):
                 effect = "helped" if after == "pass" else "harmed"
             else:
@@ -292,13 +293,9 @@ def measure_quality(
         written=sum(len(answers[one.id].all_tests) for one in instances),
         distinct=sum(map(len, tests.values())),
         dropped=sum(len(answers[one.id].dropped) for one in instances),
-        right=_mean(is_right),
-        telling=_mean(is_telling),
-        killed=_mean(is_killed),
+        right=mean(is_right),
+        telling=mean(is_telling),
+        killed=mean(is_killed),
         without=without,
         not_run=not_run,
     )
-
-
-def _mean(values: Sequence[float]) -> float:
-    return fmean(values) if values else math.nan

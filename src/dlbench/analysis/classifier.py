@@ -111,7 +111,7 @@ def fit_and_predict(train: Prompts, known: Any, unknown: Any) -> Scores:  # noqa
 class Figure:
     """One method on one axis."""
 
-    way: str
+    method: str
     axis: str
     prompts: int
     f1: float
@@ -151,7 +151,8 @@ def cross_validate(
 ) -> Evaluation:
     """Folds in the journal are not run again. `log` is called for every step."""
     stored: dict[tuple[int, str], Scores] = {
-        (record["fold"], record["way"]): [np.array(axis) for axis in record["scores"]] for record in journal.records()
+        (record["fold"], record["method"]): [np.array(axis) for axis in record["scores"]]
+        for record in journal.records()
     }
     vectors = cache(lambda: encode_all(open_encoder(encoder), prompts.texts, log))  # only if a method needs them
     drawn = draw_folds(prompts, folds, seed, new_projects=new_projects)
@@ -164,7 +165,7 @@ def cross_validate(
                 else:
                     scores = _score(method, prompts, vectors, train, test)
                 scores = [np.round(axis, _DIGITS) for axis in scores]
-                journal.append({"fold": number, "way": method, "scores": [axis.tolist() for axis in scores]})
+                journal.append({"fold": number, "method": method, "scores": [axis.tolist() for axis in scores]})
                 stored[number, method] = scores
                 log(f"fold {number + 1} of {folds}: {method}")
             answers[method] |= _name_labels(prompts.take(test), stored[number, method])
@@ -211,7 +212,7 @@ def _measure(
     counts = confusion_matrix(truth, predicted, labels=labels).tolist()
     by_label = f1_score(truth, predicted, labels=labels, average=None, zero_division=0)
     return Figure(
-        way=method,
+        method=method,
         axis=AXES[axis],
         prompts=len(truth),
         f1=fmean(known),

@@ -51,7 +51,7 @@ class Noise:
     instances: int
     reach: float
     """95 % of instances are between 1/reach and reach."""
-    holding: float
+    coverage: float
     """The share of instances whose interval contains 1; 95 % if intervals were exact."""
     mean: float
     """Geometric, over instances."""
@@ -113,10 +113,10 @@ class Efficiency:
     instances: int
     samples: int
     """Passing samples."""
-    beside: tuple[CandidateRatios, ...]
+    candidates: tuple[CandidateRatios, ...]
     costs: tuple[Cost, ...]
-    upkeep: tuple[CodeComparison, ...]
-    unsteady: tuple[str, ...]
+    maintainability: tuple[CodeComparison, ...]
+    unstable: tuple[str, ...]
     """Samples that did not pass when run again; they are counted nowhere."""
     unmeasured: int
     """Samples without a round."""
@@ -152,7 +152,7 @@ def find_noise(references: Sequence[Series]) -> Noise:
     return Noise(
         instances=len(measured),
         reach=float(np.quantile(factors, LEVEL)),
-        holding=fmean(contained) if contained else math.nan,
+        coverage=fmean(contained) if contained else math.nan,
         mean=mean,
         interval=interval,
     )
@@ -186,7 +186,7 @@ def summarise(
 ) -> Efficiency:
     measured: list[tuple[CandidateRatios, dict[str, Series]]] = []
     references: list[dict[str, Series]] = []
-    unsteady: list[str] = []
+    unstable: list[str] = []
     unmeasured = 0
     for one in passing:
         rounds = store.rounds.get(one.key, [])
@@ -198,7 +198,7 @@ def summarise(
             if not own:
                 unmeasured += len(samples)
             elif not all(each[code].passed for each in own):
-                unsteady += [f"{one.instance.id} (sample {sample})" for sample in samples]
+                unstable += [f"{one.instance.id} (sample {sample})" for sample in samples]
             else:
                 series = _read_series(own, code)
                 ratios = {side: find_ratio(*values) for side, values in series.items()}
@@ -207,10 +207,10 @@ def summarise(
         name=name,
         instances=len(passing),
         samples=sum(len(one.codes) for one in passing),
-        beside=tuple(each for each, _ in measured),
+        candidates=tuple(each for each, _ in measured),
         costs=tuple(_summarise_side(side, measured, [one[side] for one in references]) for side in SIDES),
-        upkeep=tuple(_compare_code(measure, passing, store) for measure in MEASURES),
-        unsteady=tuple(unsteady),
+        maintainability=tuple(_compare_code(measure, passing, store) for measure in MEASURES),
+        unstable=tuple(unstable),
         unmeasured=unmeasured,
         given_up=given_up or {},
     )
@@ -253,7 +253,7 @@ def _summarise_side(
 def _compare_code(measure: str, passing: Sequence[PassingCandidates], store: MeasureStore) -> CodeComparison:
     pairs = []
     for one in passing:
-        known = {name: float(getattr(found, measure)) for name, found in store.upkeep.get(one.key, {}).items()}
+        known = {name: float(getattr(found, measure)) for name, found in store.maintainability.get(one.key, {}).items()}
         own = [known[name] for name in one.names.values() if name in known]
         if own and REFERENCE in known:
             pairs.append((fmean(own), known[REFERENCE]))

@@ -31,7 +31,7 @@ class Prompts:
     """By axis, the labels."""
     targets: Indices
     """A row per prompt, a column per axis: the index of its label in `classes`, or `UNKNOWN`."""
-    lent: int = 0
+    added: int = 0
     """The last so many prompts are from another dataset: every fold trains on them, none tests them."""
     groups: tuple[str, ...] = ()
     """The project of each; empty if not known."""
@@ -67,16 +67,16 @@ def _make_prompts(items: Sequence[Item], classes: tuple[tuple[str, ...], ...]) -
     return Prompts(ids, texts, classes, np.array(rows, dtype=np.int64), groups=groups)
 
 
-def borrow(prompts: Prompts, corpus: Corpus, other: Corpus) -> Prompts:
+def add_prompts(prompts: Prompts, corpus: Corpus, other: Corpus) -> Prompts:
     """Add prompts of `other` to train on, except those of projects that `corpus` has too: they may be tested functions
     in other words, with their labels."""
     shared = {_normalise(item.group) for item in corpus.items}
-    lent = [item for item in other.items if _normalise(item.group) not in shared and item.labels]
-    if not lent:
+    added = [item for item in other.items if _normalise(item.group) not in shared and item.labels]
+    if not added:
         what = "all its labelled prompts are about projects of the tested dataset"
         raise DLBenchError(what, where=other.name, fix="give another dataset to --also")
-    renamed = [replace(item, id=f"{other.name}:{item.id}") for item in lent]
-    return replace(_make_prompts([*corpus.items, *renamed], prompts.classes), lent=len(lent))
+    renamed = [replace(item, id=f"{other.name}:{item.id}") for item in added]
+    return replace(_make_prompts([*corpus.items, *renamed], prompts.classes), added=len(added))
 
 
 def _normalise(group: str) -> str:
@@ -85,11 +85,11 @@ def _normalise(group: str) -> str:
 
 
 def draw_folds(prompts: Prompts, folds: int, seed: int, *, new_projects: bool = False) -> list[tuple[Indices, Indices]]:
-    """For each fold, the indices to train on (with the lent prompts) and to test; `new_projects`: a project is tested
+    """For each fold, the indices to train on (with the added prompts) and to test; `new_projects`: a project is tested
     in one fold."""
     from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
-    own = len(prompts.ids) - prompts.lent
+    own = len(prompts.ids) - prompts.added
     stages = prompts.targets[:own, 0]
     most = int(np.bincount(stages - UNKNOWN).max())
     if most < folds:
@@ -100,8 +100,8 @@ def draw_folds(prompts: Prompts, folds: int, seed: int, *, new_projects: bool = 
         splitter = (StratifiedGroupKFold if new_projects else StratifiedKFold)(folds, shuffle=True, random_state=seed)
         projects = _list_projects(prompts, own, folds) if new_projects else None
         splits = list(splitter.split(stages, stages, projects))
-    lent = np.arange(own, len(prompts.ids))
-    return [(np.concatenate([train, lent]).astype(np.int64), np.asarray(test, np.int64)) for train, test in splits]
+    added = np.arange(own, len(prompts.ids))
+    return [(np.concatenate([train, added]).astype(np.int64), np.asarray(test, np.int64)) for train, test in splits]
 
 
 def _list_projects(prompts: Prompts, own: int, folds: int) -> list[str]:

@@ -112,7 +112,7 @@ class MeasureStore:
 
     def __init__(self, path: Path | None = None, journal: Journal | None = None) -> None:
         self.rounds: defaultdict[str, list[Round]] = defaultdict(list)
-        self.upkeep: defaultdict[str, dict[str, Maintainability]] = defaultdict(dict)
+        self.maintainability: defaultdict[str, dict[str, Maintainability]] = defaultdict(dict)
         self._journal = journal
         for number, record in read_lines(path) if path and path.is_file() else ():
             try:
@@ -122,7 +122,7 @@ class MeasureStore:
                 raise DLBenchError(what, where=f"{path}:{number}", fix="remove the file and measure again") from None
 
     def append(self, instance: Instance, found: Round | Mapping[str, Maintainability]) -> None:
-        kind = "round" if any(isinstance(one, Measurement) for one in found.values()) else "upkeep"
+        kind = "round" if any(isinstance(one, Measurement) for one in found.values()) else "maintainability"
         record: dict[str, Any] = {"instance": instance.id, "about": instance_key(instance)}
         record[kind] = {name: asdict(one) for name, one in found.items()}
         if self._journal is not None:
@@ -137,7 +137,9 @@ class MeasureStore:
                 raise KeyError(REFERENCE)
             self.rounds[key].append(found)
         else:
-            self.upkeep[key] |= {name: Maintainability(**one) for name, one in record["upkeep"].items()}
+            self.maintainability[key] |= {
+                name: Maintainability(**one) for name, one in record["maintainability"].items()
+            }
 
     def count_missing(self, one: PassingCandidates, repeats: int) -> dict[str, int]:
         """By candidate, how many rounds it lacks. One that failed in a round is not run again."""
@@ -226,7 +228,8 @@ def _choose_options(warm: Warm, instance: Instance, first: Measurement, codes: S
     for code in codes:
         with suppress(AnswerError):  # its rounds will show that it does not pass
             watched |= target.read(code).is_watched
-    modes = {first.mode, *(warm.judge(instance, code).mode for code in codes[1:])}
+    options = JudgeOptions(watched=watched)
+    modes = {first.mode, *(warm.judge(instance, code, options=options).mode for code in codes[1:])}
     return JudgeOptions(imports=modes != {"in_place"}, watched=watched)
 
 
@@ -274,7 +277,7 @@ def _strip_docstrings(statement: ast.stmt) -> ast.stmt:
 
 def list_unmeasured(passing: Sequence[PassingCandidates], store: MeasureStore) -> list[PassingCandidates]:
     """Those with code whose maintainability is not in the store."""
-    return [one for one in passing if {REFERENCE, *one.candidates} - store.upkeep.get(one.key, {}).keys()]
+    return [one for one in passing if {REFERENCE, *one.candidates} - store.maintainability.get(one.key, {}).keys()]
 
 
 def measure_code_of(

@@ -120,7 +120,7 @@ class PairStability:
     difference: float
     kept: float
     tied: float
-    turned: float
+    reversed: float
     kept_by_project: float
     """With whole projects resampled; NaN with fewer than five projects, or if the two tie."""
 
@@ -149,7 +149,7 @@ class PartRanking:
     of: int
     """Instances of the split; `instances` excludes those that not every run has judged."""
     tau: float
-    turned: tuple[tuple[str, str], ...]
+    reversed: tuple[tuple[str, str], ...]
     """Pairs, the better overall first, whose order is reversed here."""
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from openenv.core.env_server import Action, Environment, Observation, State
 
 from dlbench.api import Judge
-from dlbench.bridges.shared import build_single_turns
+from dlbench.bridges.shared import build_single_turns, require_reward
 from dlbench.errors import DLBenchError
 from dlbench.registry import find_known
 from dlbench.runs.verdict import Reward
@@ -33,6 +33,7 @@ class DLBenchEnvironment(Environment[Answer, Prompt, State]):
         self, judge: Judge, split: str = "full", kind: str = Reward.PASS, technique: str = "zero-shot"
     ) -> None:
         super().__init__()
+        require_reward(judge, kind)
         self._judge, self._kind, self._state = judge, kind, State()
         self._prompts = {one.id: first for one, first in build_single_turns(judge.benchmark, split, technique)}
         self._asked: Prompt | None = None

@@ -13,7 +13,7 @@ from dlbench.dataset import Benchmark, Instance, Selection, load, select
 from dlbench.errors import DLBenchError
 from dlbench.generation import Message
 from dlbench.generation.sources import Sources, make_prompt_builder
-from dlbench.runs.verdict import Outcome, Status, Verdict
+from dlbench.runs.verdict import Outcome, Reward, Status, Verdict
 
 
 @cache
@@ -32,6 +32,17 @@ def find_judge(benchmark: str | None = None, **options: Any) -> Judge:  # noqa: 
     everything in the process shares its warm workers."""
     with _lock:  # two threads would open two judges
         return _open_judge(benchmark, **options)
+
+
+def require_reward(judge: Judge, kind: str) -> None:
+    """A kind that the judge cannot give is an error before training, not at the first answer that fails in part."""
+    if kind not in judge.rewards:
+        fix = f"use one of: {', '.join(judge.rewards)}"
+        if kind == Reward.GRADED:
+            fix = "open the judge with graded=True"
+        elif kind in set(Reward):
+            fix = "open the judge without fail_fast"
+        raise DLBenchError(f"the judge does not give the reward {kind!r}", fix=fix)
 
 
 @cache

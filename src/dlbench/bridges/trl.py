@@ -7,9 +7,8 @@ from typing import Any
 from datasets import Dataset
 
 from dlbench.api import Judge
-from dlbench.bridges.shared import build_single_turns, measure
+from dlbench.bridges.shared import build_single_turns, measure, require_reward
 from dlbench.dataset import Benchmark
-from dlbench.errors import DLBenchError
 from dlbench.runs.samples import Sample
 from dlbench.runs.verdict import Reward, Status
 
@@ -29,8 +28,7 @@ def make_dataset(benchmark: Benchmark, split: str = "full", technique: str = "ze
 def make_reward(judge: Judge, kind: str = Reward.PASS) -> RewardFunction:
     """A function for `reward_funcs`; the dataset needs the column `instance`. All completions of a batch are judged at
     once. After a harness error the reward is None, which TRL leaves out of the group's baseline and of the loss."""
-    if kind not in set(Reward):
-        raise DLBenchError(f"there is no reward {kind!r}", fix=f"use one of: {', '.join(Reward)}")
+    require_reward(judge, kind)
 
     def dlbench(
         completions: Sequence[Completion],

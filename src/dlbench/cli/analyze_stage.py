@@ -53,7 +53,7 @@ def evaluate(
     need("sklearn", "analysis")
     name, prompts = _gather(dataset, also)
     config = {"dataset": name, "prompts": len(prompts.ids), "data": prompts.digest, "folds": folds}
-    config |= {"encoder": encoder, "seed": seed} | ({"lent": prompts.lent} if prompts.lent else {})
+    config |= {"encoder": encoder, "seed": seed} | ({"added": prompts.added} if prompts.added else {})
     open_run(out, config | ({"new_projects": True} if new_projects else {}))
     methods = WITHOUT_ENCODER if fast else METHODS
     with Journal(out / "folds.jsonl") as journal:
@@ -64,12 +64,12 @@ def evaluate(
     hashes = {id: hash_prompt(text) for id, text in zip(prompts.ids, prompts.texts, strict=True)}
     answers = found.answers[methods[-1]]
     rewrite(out / "predictions.jsonl", ({"instance": id, "prompt": hashes[id], **answers[id]} for id in answers))
-    lent = f", trained with {prompts.lent} prompts of another dataset" if prompts.lent else ""
+    added = f", trained with {prompts.added} prompts of another dataset" if prompts.added else ""
     separated = " with separate projects" if new_projects else ""
-    tables = {f"{name}, {folds} folds{separated}, seed {seed}{lent}": studies.tabulate_methods(found)}
+    tables = {f"{name}, {folds} folds{separated}, seed {seed}{added}": studies.tabulate_methods(found)}
     for one in found.figures:
-        if one.way == methods[-1]:
-            title = f"{one.axis} by {one.way}: true labels in rows, predicted ones in columns"
+        if one.method == methods[-1]:
+            title = f"{one.axis} by {one.method}: true labels in rows, predicted ones in columns"
             tables[title] = studies.tabulate_labels(one)
     notes = [f"predictions for unseen prompts by {methods[-1]}: {out / 'predictions.jsonl'}"]
     output.show(tables, notes, found, studies.draw_methods(found))
@@ -118,11 +118,11 @@ def predict(
 
 
 def _gather(dataset: str, also: str | None) -> "tuple[str, Prompts]":
-    from dlbench.analysis.labelled_prompts import borrow, gather_prompts
+    from dlbench.analysis.labelled_prompts import add_prompts, gather_prompts
 
     corpus, *others = read([dataset, *([] if also is None else [also])], None, with_code=False)
     prompts = gather_prompts(corpus)
-    return corpus.name, borrow(prompts, corpus, *others) if others else prompts
+    return corpus.name, add_prompts(prompts, corpus, *others) if others else prompts
 
 
 def _throttle(log: Callable[[str], None], every: float = 5.0) -> Callable[[str], None]:

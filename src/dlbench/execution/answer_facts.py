@@ -1,6 +1,7 @@
 """Hold what the code of an answer means: its names, its classes, and which names and attributes are ordinary in it."""
 
 import ast
+import re
 from typing import NamedTuple
 
 from dlbench.execution.ordinary_names import ModuleFacts, is_listed, is_listed_module, list_aliases
@@ -62,6 +63,11 @@ class AnswerFacts:
         made = {name: makers[0] for name, makers in bound.items() if len({*makers}) == 1}
         self.objects = {name: maker for name, maker in made.items() if maker in self.own_names}
         """Names of objects of these classes."""
+        self.texts = _list_texts(nodes, bound)
+        read = [node.attr for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)]
+        written = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+        self.read_attributes = {*read, *(part for text in written for part in re.findall(r"\w+", text))}
+        """Names behind a dot that is no assignment, and words in texts."""
 
     def is_shared(self, chain: str) -> bool:
         """Whether it may be an object of the project that outlives the call."""
@@ -82,6 +88,15 @@ class AnswerFacts:
         if owner.name:
             return owner.is_written or name in self.members
         return name in (self.members if cls == self.holder.rpartition(".")[2] else self.own_names.get(cls, ()))
+
+    def find_texts(self, node: ast.expr) -> list[str]:
+        """The texts that a value may be, if all of them are written out."""
+        match node:
+            case ast.Constant(value=str(text)):
+                return [text]
+            case ast.Name(id=name):
+                return self.texts.get(name, [])
+        return []
 
     def find_class(self, node: ast.expr) -> str:
         """The class of the answer that a value is made by, or is."""
@@ -140,6 +155,48 @@ class AnswerFacts:
         return isinstance(node, ast.Constant | ast.Lambda | ast.Attribute) or (
             attr == "transform" and not isinstance(node, ast.BinOp | ast.JoinedStr)
         )
+
+
+def _list_texts(nodes: list[ast.AST], bound: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Names that nothing but texts written out is ever bound to, with these texts."""
+    found: dict[str, list[list[ast.expr]]] = {}
+    lists = _list_iterated(nodes, bound)
+    for node in nodes:
+        match node:
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+            ):
+                found.setdefault(name, []).append([value])
+            case (
+                ast.For(target=ast.Name(id=name), iter=values)
+                | ast.comprehension(target=ast.Name(id=name), iter=values)
+            ):
+                chosen = lists.get(values.id) if isinstance(values, ast.Name) else values
+                found.setdefault(name, []).append(chosen.elts if isinstance(chosen, ast.Tuple | ast.List) else [values])
+    texts: dict[str, list[str]] = {}
+    for name, every in found.items():
+        constants = [one.value for part in every for one in part if isinstance(one, ast.Constant)]
+        written = [value for value in constants if isinstance(value, str)]
+        if len(every) == len(bound[name]) and len(written) == sum(map(len, every)):
+            texts[name] = written
+    return texts
+
+
+def _list_iterated(nodes: list[ast.AST], bound: dict[str, list[str]]) -> dict[str, ast.expr]:
+    """Lists under a name that the answer binds once and only loops over, so that nothing can change them."""
+    loops = {id(node.iter) for node in nodes if isinstance(node, ast.For | ast.comprehension)}
+    used = {
+        node.id
+        for node in nodes
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and id(node) not in loops
+    }
+    return {
+        name.id: node.value
+        for node in nodes
+        if isinstance(node, ast.Assign) and isinstance(name := node.targets[0], ast.Name)
+        if len(node.targets) == len(bound[name.id]) == 1 and name.id not in used
+    }
 
 
 def _list_own_names(node: ast.ClassDef) -> set[str]:

@@ -43,6 +43,8 @@ _PLACED = MAKERS | {"numpy.ndarray", "numpy.generic", "numpy.void"}
 """Types that are harmless unless they are called: then they take memory and sizes of the caller's choice."""
 _FIELD = re.compile(r"\{[^{}:]*[.\[]")
 """A field of a format string that reads an attribute or an item."""
+_ARRAYS = "numpy arrays of a file"
+"""Without pickles, a candidate may read them where the reference does."""
 _UNREAD = {"TypeAlias", "TypeVar", "ParamSpec", "TypeVarTuple", "TemplateStr", "Interpolation"}
 """Syntax newer than the rules here."""
 
@@ -154,6 +156,10 @@ class _Screen:
                 self._skip_decorators(node, local)
                 listed = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
                 self._place([one.annotation for one in listed] + [node.returns])
+            case ast.Assign(targets=[ast.Attribute(value=ast.Name(id=owner.name), attr=attr)], value=value):
+                # only the project's code will use the type
+                if attr in self.module.set_attributes - self.facts.read_attributes:
+                    self._skip_types([value.body, value.orelse] if isinstance(value, ast.IfExp) else [value], local)
             case ast.AnnAssign(annotation=annotation):
                 self._place([annotation])
             case ast.ClassDef(name=name):
@@ -224,13 +230,13 @@ class _Screen:
                 if self._is_builtin(name, local):
                     self._skip_types(arguments, local)
                     self._place(arguments)
-            case ast.Call(func=ast.Name(id="getattr" | "hasattr" as name), args=[_, ast.Constant(value=str(attr)), *_]):
-                if self._is_builtin(name, local):
+            case ast.Call(func=ast.Name(id="getattr" | "hasattr" as name), args=[_, attr, *_]):
+                names = self.facts.find_texts(attr)
+                if names and self._is_builtin(name, local):
                     self.skipped.add(id(function))
-                if not self.facts.is_ordinary_attribute(attr):
-                    yield f".{attr}"
-            case ast.Call(func=ast.Attribute(value=ast.Constant(value=str(text)), attr="format")):
-                if not _FIELD.search(text):
+                yield from (f".{one}" for one in names if not self.facts.is_ordinary_attribute(one))
+            case ast.Call(func=ast.Attribute(value=text, attr="format")) if texts := self.facts.find_texts(text):
+                if not any(map(_FIELD.search, texts)):
                     self.skipped.add(id(function))
             case ast.Call(func=ast.Attribute(attr=attr), args=[ast.expr() as first, *_]) if (
                 attr in BY_NAME and self.facts.uses_tables
@@ -256,6 +262,12 @@ class _Screen:
                     parts = [part for name in names for part in name.split(".")]
                     yield from (f".{part}" for part in parts if not self.facts.is_ordinary_attribute(part))
                 keywords = {word.arg for word in node.keywords}
+                match node:
+                    case ast.Call(args=[_], keywords=[ast.keyword("allow_pickle", ast.Constant(False)) as word]) if (
+                        meaning == "numpy.load"
+                    ):
+                        self.skipped.update((id(function), id(root), id(word)))
+                        yield _ARRAYS
                 if meaning == "collections.namedtuple" and all(map(is_literal, node.args)) and keywords <= {"defaults"}:
                     self._place([function])
                 if meaning == "inspect.signature" and len(node.args) == 1 and not keywords:
@@ -295,7 +307,10 @@ class _Screen:
 
     def _check_chain(self, node: ast.Attribute, local: frozenset[str], owner: Owner) -> Iterator[str]:
         """Check `a.b.c` as a whole."""
-        if node.attr in EVALUATING and id(node) not in self.placed:
+        is_set = (
+            isinstance(node.value, ast.Name) and node.value.id == owner.name and node.attr in self.module.set_attributes
+        )
+        if node.attr in EVALUATING and id(node) not in self.placed and not is_set:
             yield f".{node.attr}"
         is_call_allowed = node.attr == "__init__" and id(node) in self.placed
         parts, inner = [] if is_call_allowed else [node.attr], node.value

@@ -1,4 +1,4 @@
-"""Confirm a pass by replay: the tests judge what the candidate returns, in a process that its code never enters.
+"""Judge by replay: the tests judge what the candidate returns, in a process that its code never enters.
 
 Two sandboxes run at once and share nothing but a connection. One holds the project's tests and, in place of the target,
 a placeholder that sends each call to the other. That one holds the candidate, without tests and reference.
@@ -20,17 +20,18 @@ from dlbench.execution.engine import Candidate, Engine, TargetInModule
 from dlbench.execution.fresh import ATTEMPTS, Doubt, to_status, was_killed
 from dlbench.execution.inside.remote import CALL
 from dlbench.execution.launch import describe_candidate, describe_instance
-from dlbench.execution.limits import JudgeOptions, Limits
+from dlbench.execution.limits import DEFAULT, JudgeOptions, Limits
 from dlbench.execution.plus.session import Recorder, Run
 from dlbench.execution.sandbox import open_cell
-from dlbench.execution.supervise import Observation, supervise
+from dlbench.execution.supervise import Interrupted, Observation, stop_event, supervise
 from dlbench.execution.worker import CannotServe
 from dlbench.parsing import parse, unparse
 from dlbench.runs.verdict import Status
 from dlbench.workspace import Prepared
 
-_PATIENCE = 5
+_PATIENCE = 2
 """Calls between processes take longer than the calls themselves."""
+_GRACE_SECONDS = 1.0
 Start = Callable[[Candidate, Limits, Limits], tuple[Run, Run]]
 """Prepares the process of the tests and that of the candidate, each with its limits; each run takes its end of the
 connection. Raises CannotServe if the candidate cannot be replayed in this way."""
@@ -44,14 +45,15 @@ def replay(
     *,
     options: JudgeOptions,
     starts: Sequence[Start] = (),
-) -> Doubt | None:
-    """None if the tests pass on what the candidate returns. `starts`: ways to try before fresh interpreters.
+) -> Observation | Doubt:
+    """What is observed if the tests pass on what the candidate returns. `starts`: ways to try before fresh
+    interpreters, with `options` that stop at the first failure.
 
     Whatever prevents it is the fault of the candidate only if the reference can be replayed in the same way.
     """
     limits = options.limit(engine.limits.for_instance(instance))
     narrowed = options.narrow(instance)
-    every: list[Start] = [*starts, partial(start_fresh, engine, prepared, narrowed)]
+    every: list[Start] = [*starts, partial(start_fresh, engine, prepared, instance, options)]
     keys = [f"{instance.id} {len(every) - place} {' '.join(options.tests)}" for place in range(len(every))]
     doubt = Doubt("", is_failure=False)
     for place, (key, start) in enumerate(zip(keys, every, strict=True)):
@@ -61,13 +63,13 @@ def replay(
             found = _replay_once(engine, narrowed, candidate, limits, start)
         except CannotServe:
             continue
-        if found is None:
-            return None
+        if isinstance(found, Observation):
+            return found
         if key not in engine.replayable:
             target = engine.target(prepared, instance)
             reference = _replay_once(engine, narrowed, target.read(target.target.text), limits, start)
-            engine.replayable[key] = reference is None
-            if reference is not None and not reference.is_failure and place == len(keys) - 2:
+            engine.replayable[key] = isinstance(reference, Observation)
+            if isinstance(reference, Doubt) and not reference.is_failure and place == len(keys) - 2:
                 engine.replayable[keys[-1]] = False  # a fresh import changes nothing of its values
         if engine.replayable[key]:
             return replace(found, is_failure=True)
@@ -82,12 +84,12 @@ def record_calls(
     limits = engine.limits.for_instance(instance)
     target = engine.target(prepared, instance)
     reference, obstacle = target.read(target.target.text), ""
-    every: list[Start] = [*starts, partial(start_fresh, engine, prepared, instance)]
+    every: list[Start] = [*starts, partial(start_fresh, engine, prepared, instance, DEFAULT)]
     for start in every:
-        doubt = _replay_once(engine, instance, reference, limits, start, recorder)
-        if doubt is None:
+        found = _replay_once(engine, instance, reference, limits, start, recorder)
+        if isinstance(found, Observation):
             return ""
-        obstacle = doubt.why
+        obstacle = found.why
         if recorder.calls:
             break
     return obstacle
@@ -100,7 +102,7 @@ def _replay_once(
     limits: Limits,
     start: Start,
     recorder: Recorder | None = None,
-) -> Doubt | None:
+) -> Observation | Doubt:
     for _ in range(ATTEMPTS):
         observation, *answering = _run_both(candidate, limits, start, recorder)
         if not any(map(was_killed, [observation, *answering])):
@@ -110,9 +112,22 @@ def _replay_once(
         return Doubt(f"a call cannot be replayed: {refused[0]['why']}", is_failure=False)
     status, message, _ = to_status(observation, instance, engine.confinement, is_replay=True)
     if status is Status.PASS:
-        is_called = bool(observation.messages.of_kind("called"))
-        return None if is_called else Doubt("its tests pass without calling it", is_failure=False)
+        if not observation.messages.of_kind("called"):
+            return Doubt("its tests pass without calling it", is_failure=False)
+        observation.memory_mb = max(one.memory_mb for one in [observation, *answering])
+        return observation
     return Doubt(f"its tests do not pass on replayed results ({status}): {message[-500:]}", is_failure=True)
+
+
+class _Ending(threading.Event):
+    """Also set if another event is."""
+
+    def __init__(self, other: threading.Event | None) -> None:
+        super().__init__()
+        self._other = other
+
+    def is_set(self) -> bool:
+        return super().is_set() or (self._other is not None and self._other.is_set())
 
 
 def _run_both(candidate: Candidate, limits: Limits, start: Start, recorder: Recorder | None) -> list[Observation]:
@@ -126,13 +141,17 @@ def _run_both(candidate: Candidate, limits: Limits, start: Start, recorder: Reco
     tests, calls = socket.socketpair()
     failures: list[BaseException] = []
     answering: list[Observation] = []
+    ending = _Ending(stop_event.get())
 
     def answer() -> None:
+        stop_event.set(ending)
         try:
             if recorder is None:
                 answering.append(answer_calls(calls))
             else:
                 recorder.relay(calls, answer_calls)
+        except Interrupted:
+            pass  # the thread of the tests raises it, too, unless they have ended
         except BaseException as error:
             failures.append(error)
         finally:
@@ -144,6 +163,8 @@ def _run_both(candidate: Candidate, limits: Limits, start: Start, recorder: Reco
         observation = run_tests(tests)
     finally:
         tests.close()
+        thread.join(_GRACE_SECONDS)  # it ends by itself, unless the candidate goes on
+        ending.set()
         thread.join()
     if failures:
         raise failures[0]
@@ -180,10 +201,17 @@ def _run_fresh(
 
 
 def start_fresh(
-    engine: Engine, prepared: Prepared, instance: Instance, candidate: Candidate, tests: Limits, calls: Limits
+    engine: Engine,
+    prepared: Prepared,
+    instance: Instance,
+    options: JudgeOptions,
+    candidate: Candidate,
+    tests: Limits,
+    calls: Limits,
 ) -> tuple[Run, Run]:
     """Two new interpreters, each in its own sandbox."""
-    asking = describe_instance(prepared, instance, hides=False, shows_module=True) | describe_candidate()
+    asking = describe_instance(prepared, instance, hides=False, shows_module=True)
+    asking |= describe_candidate(options=options)
     source = write_module(candidate.target)
     return (
         partial(_run_fresh, engine, prepared, instance, source, tests, asking),

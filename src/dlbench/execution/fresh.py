@@ -58,8 +58,8 @@ class Doubt:
     """Whether the reference can be replayed in the same way: then the doubt is about the candidate."""
 
 
-FindDoubt = Callable[[Candidate], Doubt | None]
-"""Replays a candidate. None confirms it."""
+Replay = Callable[[Candidate], Observation | Doubt]
+"""Runs the tests on replayed results of a candidate. Without a doubt, they have passed."""
 
 
 class ReferenceFailed(Exception):
@@ -70,26 +70,57 @@ def judge_with(
     engine: Engine,
     prepared: Prepared,
     instance: Instance,
+    options: JudgeOptions,
     code: str | None,
     sample: int,
     run: Callable[[Candidate | None], Observation],
-    find_doubt: FindDoubt,
+    replay: Replay,
 ) -> Verdict:
+    """Unusual code is replayed first: if that confirms it, it never runs beside the tests.
+
+    Ordinary code whose run looked like tampering is replayed afterwards, and passes if its data is right."""
+    instance = options.narrow(instance)
     try:
         candidate = engine.target(prepared, instance).read(code) if code is not None else None
     except AnswerError as error:
         return reject(instance, sample, Status(error.status), error.message)
+    doubt: Doubt | None = None
     try:
+        is_suspect = candidate is not None and (bool(candidate.excess) or engine.confirm is Confirm.ALL)
+        if candidate is not None and is_suspect and not options.watched:
+            replayed = replay(candidate)
+            if isinstance(replayed, Observation):
+                return _to_verdict(engine, instance, sample, replayed, is_replay=True)
+            doubt = replayed
         observation = retry_if_killed(lambda: run(candidate))
+        verdict = _to_verdict(engine, instance, sample, observation)
+        if candidate is None or verdict.status not in (Status.PASS, Status.TAMPERED) or observation.messages.forged:
+            return verdict
+        handed_out = [f"it hands out {one['what']}" for one in observation.messages.of_kind("handed_out")]
+        excess = [*candidate.excess, *handed_out]
+        if verdict.passed and not excess and not is_suspect:
+            return verdict
+        if doubt is None:
+            replayed = replay(candidate)
+            if isinstance(replayed, Observation):
+                passed = dict.fromkeys(verdict.tests, Outcome.PASSED)
+                return replace(verdict, status=Status.PASS, tests=passed, message="", extra={"confirmed": True})
+            doubt = replayed
     except ReferenceFailed as error:
         why = f"the reference does not pass on this machine: {error}"
         return reject(instance, sample, Status.HARNESS_ERROR, why)
-    status, message, tests = to_status(observation, instance, engine.confinement)
+    return _note_doubt(verdict, excess, doubt)
+
+
+def _to_verdict(
+    engine: Engine, instance: Instance, sample: int, observation: Observation, *, is_replay: bool = False
+) -> Verdict:
+    status, message, tests = to_status(observation, instance, engine.confinement, is_replay=is_replay)
     reports = observation.messages.of_kind("test")
     # the runner sends the messages of the first few failures only
     failed = [report for report in reports if tests.get(report["id"]) in (Outcome.FAILED, Outcome.ERROR)]
     errors = {report["id"]: _shorten_failure(report["message"]) for report in failed if report["message"]}
-    verdict = Verdict(
+    return Verdict(
         instance=instance.id,
         sample=sample,
         status=status,
@@ -102,29 +133,12 @@ def judge_with(
         message=message,
         sandbox=engine.confinement.name,
         mode=observation.mode,
-        extra={"errors": errors} if errors else {},
+        extra={"confirmed": True} if is_replay else {"errors": errors} if errors else {},
     )
-    is_forged = bool(observation.messages.forged)
-    if candidate is None or is_forged:
-        return verdict
-    handed_out = [f"it hands out {one['what']}" for one in observation.messages.of_kind("handed_out")]
-    return _confirm(engine, candidate, verdict, handed_out, find_doubt)
 
 
-def _confirm(
-    engine: Engine, candidate: Candidate, verdict: Verdict, handed_out: list[str], find_doubt: FindDoubt
-) -> Verdict:
-    """Replay a pass of unusual code, and a run that looked like tampering: if the tests pass in a process that the code
-    never enters, the solution is right, whatever it looked at."""
-    excess = [*candidate.excess, *handed_out]
-    if verdict.status is Status.PASS and not excess and engine.confirm is Confirm.UNUSUAL:
-        return verdict
-    if verdict.status not in (Status.PASS, Status.TAMPERED):
-        return verdict
-    doubt = find_doubt(candidate)
-    if doubt is None:
-        passed = dict.fromkeys(verdict.tests, Outcome.PASSED)
-        return replace(verdict, status=Status.PASS, tests=passed, message="", extra={"confirmed": True})
+def _note_doubt(verdict: Verdict, excess: list[str], doubt: Doubt) -> Verdict:
+    """A pass of ordinary code stays one if the reference cannot be replayed either."""
     if verdict.status is Status.TAMPERED:
         return verdict
     if not excess and not doubt.is_failure:

@@ -42,8 +42,8 @@ def judge(
 ) -> Verdict:
     """Judge in fresh mode. None judges the unspliced reference."""
     run = partial(_run_fresh, engine, prepared, instance, options=options)
-    find_doubt = partial(replay, engine, prepared, instance, options=options)
-    verdict = judge_with(engine, prepared, options.narrow(instance), code, sample, run, find_doubt)
+    find_doubt = partial(_replay_fresh, engine, prepared, instance, options=options)
+    verdict = judge_with(engine, prepared, instance, options, code, sample, run, find_doubt)
 
     def open_process(candidate: Candidate, seconds: float) -> Run:
         limits = engine.limits.within(seconds)
@@ -85,10 +85,22 @@ def _run_fresh(
     engine: Engine, prepared: Prepared, instance: Instance, candidate: Candidate | None, *, options: JudgeOptions
 ) -> Observation:
     profile = profile_reference(engine, prepared, instance)
-    if candidate is not None and profile.failure and options.requires_reference:
-        raise ReferenceFailed(profile.failure)
+    if candidate is not None:
+        _require_reference(profile, options)
     allowed, hides = profile.allowed, profile.hides
     return run_fresh(engine, prepared, instance, candidate, allowed=allowed, hides=hides, options=options)
+
+
+def _replay_fresh(
+    engine: Engine, prepared: Prepared, instance: Instance, candidate: Candidate, *, options: JudgeOptions
+) -> Observation | Doubt:
+    _require_reference(profile_reference(engine, prepared, instance), options)
+    return replay(engine, prepared, instance, candidate, options=options)
+
+
+def _require_reference(profile: ReferenceProfile, options: JudgeOptions) -> None:
+    if profile.failure and options.requires_reference:
+        raise ReferenceFailed(profile.failure)
 
 
 ROUTES = ("project", "worker")
@@ -127,7 +139,7 @@ class Warm:
         """None judges the unspliced reference."""
         run = partial(self._run, instance, options=options)
         find_doubt = partial(self._replay, instance, options=options)
-        verdict = judge_with(self.engine, self.prepared, options.narrow(instance), code, sample, run, find_doubt)
+        verdict = judge_with(self.engine, self.prepared, instance, options, code, sample, run, find_doubt)
         # the guards of a patched process end code whose pass was confirmed by replay
         open_process = partial(self.open_process, instance, imports=bool(verdict.extra.get("confirmed")))
         record = partial(self.record_calls, instance)
@@ -156,7 +168,7 @@ class Warm:
 
     def record_calls(self, instance: Instance, recorder: Recorder) -> str:
         """Record the calls that the tests make of the reference; return why some are missing."""
-        starts = [partial(self._start_imported, instance)]
+        starts = [partial(self._start_imported, instance, DEFAULT)]
         if not self.profile(instance).passes or self.fresh_only_reason:
             starts = []
         try:
@@ -178,27 +190,32 @@ class Warm:
                 self._lose(error)
         return _run_fresh(self.engine, self.prepared, instance, candidate, options=options)
 
-    def _replay(self, instance: Instance, candidate: Candidate, *, options: JudgeOptions) -> Doubt | None:
+    def _replay(self, instance: Instance, candidate: Candidate, *, options: JudgeOptions) -> Observation | Doubt:
+        profile = self.profile(instance)
+        _require_reference(profile, options)
         run = partial(replay, self.engine, self.prepared, instance, candidate, options=options)
-        if self.profile(instance).passes and not self.fresh_only_reason:
+        if profile.passes and not self.fresh_only_reason:
             try:
-                narrowed = options.narrow(instance)
-                return run(starts=[partial(self._start_in_place, narrowed), partial(self._start_imported, narrowed)])
+                return run(
+                    starts=[partial(one, instance, options) for one in (self._start_in_place, self._start_imported)]
+                )
             except WorkerLost as error:
                 self._lose(error)
         return run()
 
     def _start_imported(
-        self, instance: Instance, candidate: Candidate, tests: Limits, calls: Limits
+        self, instance: Instance, options: JudgeOptions, candidate: Candidate, *limits: Limits
     ) -> tuple[Run, Run]:
-        return self.answerer.start_imported(self._start(), instance, candidate, tests, calls)
+        return self.answerer.start_imported(self._start(), instance, options, candidate, *limits)
 
-    def _start_in_place(self, instance: Instance, candidate: Candidate, *limits: Limits) -> tuple[Run, Run]:
+    def _start_in_place(
+        self, instance: Instance, options: JudgeOptions, candidate: Candidate, *limits: Limits
+    ) -> tuple[Run, Run]:
         profile = self.profile(instance)
         server = self._open_in_place(instance, profile)
         if server is None:
             raise CannotServe(self.not_in_place[instance.id])
-        return self.answerer.start_in_place(server, profile, instance, candidate, *limits)
+        return self.answerer.start_in_place(server, profile, instance, options, candidate, *limits)
 
     def _lose(self, error: WorkerLost) -> None:
         self.losses.append(str(error))

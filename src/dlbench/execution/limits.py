@@ -44,7 +44,8 @@ class JudgeOptions:
     imports: bool = False
     """Import the candidate even where it could be patched in place, to measure it like one that must be imported."""
     watched: bool = False
-    """Watch the candidate even where its code is harmless, for the same reason."""
+    """Watch the candidate even where its code is harmless, and run the tests with it before a replay, for the same
+    reason."""
     requires_reference: bool = True
     """Report a harness error instead of judging a candidate of an instance whose reference does not pass here."""
 

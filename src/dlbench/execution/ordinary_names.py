@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from functools import cache
 from pathlib import Path
 
-from dlbench.execution.scopes import Function, get_root, get_text, list_stored
+from dlbench.execution.scopes import Function, get_root, get_text, list_bound_anywhere, list_stored
 from dlbench.execution.unusual_names import CAREFUL
 from dlbench.parsing import parse
 
@@ -66,26 +66,26 @@ class ModuleFacts:
     def __init__(self, tree: ast.Module, name: str, file: Path | None = None) -> None:
         """`file`: of the module, in the project's tree; without it the project defines nothing else."""
         self.package = name.partition(".")[0]
+        is_package = file is not None and file.name == "__init__.py"
+        self.parents = name.split(".") if is_package else name.split(".")[:-1]
+        self.root = file.parents[len(self.parents)] if file is not None else None
         self.imported = {name for name, _ in list_imports(tree)}
-        self.aliases = [*list_aliases(tree)]
+        self.aliases = [(bound, self._find_library(meaning) or meaning) for bound, meaning in list_aliases(tree)]
         meanings: dict[str, set[str]] = {}
         for bound, meaning in self.aliases:
             meanings.setdefault(bound, set()).add(meaning)
         self.chains = set(_list_chains(tree, meanings))
         nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
-        self.own_attributes = {
-            node.attr for node in nodes if isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"}
-        }
+        own = [node for node in nodes if isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"}]
+        self.own_attributes = {node.attr for node in own}
+        self.set_attributes = {node.attr for node in own if isinstance(node.ctx, ast.Store)}
         self.classes = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
         methods = {name for node in self.classes.values() for name in list_stored(node)}
         self.attributes = {node.attr for node in nodes} | methods
         """Names behind a dot, and those that its classes define."""
-        self.libraries = {name.partition(".")[0] for name in self.imported}
+        self.libraries = {name.partition(".")[0] for name in [*self.imported, *(one for _, one in self.aliases)]}
         self.stored = list_stored(tree)
         self.taken = self.stored | {bound for bound, _ in self.aliases} | set(dir(builtins))
-        is_package = file is not None and file.name == "__init__.py"
-        self.parents = name.split(".") if is_package else name.split(".")[:-1]
-        self.root = file.parents[len(self.parents)] if file is not None else None
 
     def skip_module(self, chain: str) -> list[str]:
         """The parts of a dotted name behind the module of the project that it begins with, if any."""
@@ -144,6 +144,12 @@ class ModuleFacts:
                 return True
         return False
 
+    def _find_library(self, chain: str) -> str:
+        """The library that it names, if another module of the project imports it under that name."""
+        parts = self._make_absolute(chain) if self.is_internal(chain) else []
+        file = self._find_file(parts[:-1]) if len(parts) > 1 else None
+        return _find_library(file, parts[-1]) if file is not None else ""
+
     def _make_absolute(self, chain: str) -> list[str]:
         name = chain.lstrip(".")
         level = len(chain) - len(name)
@@ -195,6 +201,21 @@ def _list_bindings(file: Path) -> dict[str, set[tuple[int, str] | None]]:
             case ast.Module() | ast.If() | ast.Try() | ast.With() | ast.ExceptHandler():
                 pending += ast.iter_child_nodes(node)
     return found
+
+
+@cache
+def _find_library(file: Path, name: str) -> str:
+    """The library that a module imports under a name, which means nothing else there but None."""
+    tree = parse(file.read_text(encoding="utf-8"))
+    found = {meaning for bound, meaning in list_aliases(tree) if bound == name}
+    count = len(list_bound_anywhere([*ast.walk(tree)]).get(name, ()))
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                count -= sum((one.asname or one.name) == name for one in names)
+            case ast.Assign(targets=[ast.Name(id=bound)], value=ast.Constant(value=None)):
+                count -= bound == name
+    return found.pop() if len(found) == 1 and not count else ""
 
 
 def list_imports(tree: ast.AST) -> Iterator[tuple[str, bool]]:

@@ -69,7 +69,9 @@ class SampleJudge:
         self._pending: dict[int, list[_Pending]] = {}
         self._lock = threading.Lock()
         self._queue: TaskQueue[Task] = TaskQueue((), pool.estimate, is_open=True)
-        self._error: BaseException = DLBenchError("the judge was stopped", fix="start the same command again")
+        self._error: BaseException = DLBenchError(
+            "the judge was stopped", fix="open another, or start the same command again"
+        )
         pool.open_caches(count_workers(pool.engine, pool.workers))
         # daemons, so that a program that does not close the judge can still end
         self._threads = [threading.Thread(target=self._serve, args=[cache], daemon=True) for cache in pool.caches]

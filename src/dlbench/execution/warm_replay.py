@@ -14,7 +14,7 @@ from dlbench.dataset.target import find_target
 from dlbench.execution.confirm import write_call, write_module
 from dlbench.execution.engine import Candidate, Engine
 from dlbench.execution.launch import describe_candidate, describe_instance
-from dlbench.execution.limits import Limits
+from dlbench.execution.limits import JudgeOptions, Limits
 from dlbench.execution.plus.session import Run
 from dlbench.execution.reference_profile import ReferenceProfile
 from dlbench.execution.supervise import Observation
@@ -32,18 +32,25 @@ class Answerer:
         """Why candidates of an instance cannot be patched in."""
 
     def start_imported(
-        self, asker: Worker, instance: Instance, candidate: Candidate, tests: Limits, calls: Limits
+        self, asker: Worker, instance: Instance, options: JudgeOptions, candidate: Candidate, *limits: Limits
     ) -> tuple[Run, Run]:
         """Two forks of two workers that import the project. They share no sandbox: files of tests are out of the
         candidate's reach."""
+        tests, calls = limits
         asking = describe_instance(self.prepared, instance, hides=False, shows_module=True)
         server = asker.open(f"{instance.id} replay", asking | {"serve": "imported"})
-        question = describe_candidate() | {"source": write_module(candidate.target), "tests": list(instance.tests)}
+        question = describe_candidate(options=options) | {"source": write_module(candidate.target)}
         ask = lambda connection: server.run(question, tests, imports=True, connection=connection)  # noqa: E731
         return ask, self._answer_imported(instance, candidate, calls)
 
     def start_in_place(
-        self, asker: Server, profile: ReferenceProfile, instance: Instance, candidate: Candidate, *limits: Limits
+        self,
+        asker: Server,
+        profile: ReferenceProfile,
+        instance: Instance,
+        options: JudgeOptions,
+        candidate: Candidate,
+        *limits: Limits,
     ) -> tuple[Run, Run]:
         """`asker`: the server of the instance, which has collected its tests. Raises CannotServe."""
         tests, calls = limits
@@ -52,7 +59,7 @@ class Answerer:
         patch = candidate.plan_patch(filename)
         if question is None or patch is None:
             raise CannotServe("the function cannot be patched")
-        asking = describe_candidate() | {"patch": question, "tests": list(instance.tests)}
+        asking = describe_candidate(options=options) | {"patch": question}
         answering = describe_candidate(candidate) | {"patch": patch, "mode": "calls"}
         server = self._open_in_place(profile, instance, candidate)
         answer_imported = self._answer_imported(instance, candidate, calls)

@@ -96,7 +96,7 @@ def _checked(base_url: str) -> str:
     except ValueError:
         parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        where = shown_url(base_url) if parts.scheme else "--base-url"
+        where = shown_url(base_url) if parts.scheme and parts.netloc else "--base-url"
         raise DLBenchError("the base URL is not an HTTP address", where=where, fix="write http://host:port/v1")
     return base_url
 

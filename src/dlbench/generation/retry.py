@@ -20,8 +20,6 @@ from dlbench.generation.model import RESUME, Answer, Model, Request, TransientEr
 from dlbench.jsonl import Journal
 from dlbench.workspace.home import Log, quiet
 
-REQUESTS = "requests.jsonl"
-
 
 class RequestLog:
     """`count`: all attempts ever sent."""

@@ -18,8 +18,9 @@ from dlbench.errors import DLBenchError
 from dlbench.generation.budget import Budget
 from dlbench.generation.conversation import TURNS, TurnStore, as_record, read_record
 from dlbench.generation.model import Answer, Model, Request
-from dlbench.generation.retry import REQUESTS, RETRIES, BatchedWriter, RateLimiter, RequestLog, Stopped
+from dlbench.generation.retry import RETRIES, BatchedWriter, RateLimiter, RequestLog, Stopped
 from dlbench.jsonl import Journal, rewrite
+from dlbench.runs import REQUESTS
 from dlbench.workspace.home import Log, quiet
 
 # Requests that start together are answered together and then wait for each other: seconds between the first requests,

@@ -209,9 +209,9 @@ def _empty_caveats(name: str, run: Run) -> Iterator[str]:
         )
     if (thought := counts["thought"]) > _MANY * counts.total():
         yield (
-            f"ONLY THOUGHTS: {thought} of the {counts.total()} answers of {name} are empty, although the model reasoned"
-            " and stopped by itself (`reasoning` in samples.jsonl). They count as failures. A server with the wrong"
-            " reasoning parser takes answers for reasoning: check some of them."
+            f"ONLY REASONING: {thought} of the {counts.total()} answers of {name} are empty, although the model"
+            " reasoned and stopped by itself (`reasoning` in samples.jsonl). They count as failures. A server with the"
+            " wrong reasoning parser takes answers for reasoning: check some of them."
         )
 
 

@@ -103,7 +103,7 @@ Columns = Mapping[str, Callable[[Item], object]]
 
 TEXT_COLUMNS = {"", "axis", "label", "status", "run", "above", "pass@1 of", "measure", "dataset", "text", "here"}
 TEXT_COLUMNS |= {"there", "resampled", "category", "subcategory", "rater", "other rater", "instance"}
-TEXT_COLUMNS |= {"encoder", "way", "reversed pairs", "task", "labels"}
+TEXT_COLUMNS |= {"encoder", "method", "reversed pairs", "task", "labels"}
 """Headings of left-aligned columns; all others are numbers."""
 
 

@@ -11,7 +11,7 @@ from dlbench.errors import DLBenchError
 from dlbench.jsonl import read_lines, read_text, write_whole
 from dlbench.runs.verdict import VERDICTS, Verdict
 
-CONFIG, SAMPLES = "config.json", "samples.jsonl"
+CONFIG, REQUESTS, SAMPLES = "config.json", "requests.jsonl", "samples.jsonl"
 NOTES = frozenset({"date", "endpoint", "split"})
 """Keys of a configuration that document the first start. They may differ when the run is resumed."""
 
@@ -28,7 +28,10 @@ class Run:
 
 
 def open_run(folder: Path, config: Mapping[str, Any]) -> None:
-    """Create the folder, or resume it if it was started with the same configuration; `samples` may be higher."""
+    """Create the folder, or resume it if it was started with the same configuration; `samples` may be higher.
+
+    A run that has no answer yet, for example because the endpoint refused a setting, may change all of it.
+    """
     make_folder(folder)
     path = folder / CONFIG
     if path.is_file():
@@ -37,6 +40,8 @@ def open_run(folder: Path, config: Mapping[str, Any]) -> None:
         is_longer = config.get("samples", 0) > started.get("samples", math.inf)
         if is_longer and differing == ["samples"]:
             _write_config(path, {**started, "samples": config["samples"]})
+        elif differing and "dlbench" in started and not _holds_work(folder):
+            _write_config(path, config)
         elif differing:
             differing = [key for key in differing if key != "samples" or not is_longer]
             what = "; ".join(_describe_difference(key, started.get(key), config.get(key)) for key in differing)
@@ -50,6 +55,10 @@ def open_run(folder: Path, config: Mapping[str, Any]) -> None:
     if (folder / VERDICTS).is_file():
         raise DLBenchError("the folder holds verdicts of an unknown run", where=str(folder), fix="choose a new --out")
     _write_config(path, config)
+
+
+def _holds_work(folder: Path) -> bool:
+    return any(one.name not in (CONFIG, REQUESTS) and (one.is_dir() or one.stat().st_size) for one in folder.iterdir())
 
 
 def _write_config(path: Path, config: Mapping[str, Any]) -> None:

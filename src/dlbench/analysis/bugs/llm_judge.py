@@ -21,6 +21,7 @@ from dlbench.dataset.target import fenced
 from dlbench.generation import Budget, Model, Request, generate
 from dlbench.generation.retry import RETRIES
 from dlbench.jsonl import read_lines
+from dlbench.scoring.tally import group_by
 from dlbench.workspace.home import Log, quiet
 
 ANSWERS = "samples.jsonl"
@@ -107,10 +108,8 @@ def _question_key(failure: Failure, question: str) -> str:
 
 def choose_examples(failure: Failure, rated: Sequence[tuple[Failure, str]], most: int) -> Sequence[tuple[Failure, str]]:
     """Failures of other instances, spread over the categories: the same instance would give the answer away."""
-    by_category: dict[str, list[tuple[Failure, str]]] = {}
-    for one, category in rated:
-        if one.instance.id != failure.instance.id:
-            by_category.setdefault(category, []).append((one, category))
+    others = [pair for pair in rated if pair[0].instance.id != failure.instance.id]
+    by_category = group_by(others, lambda pair: pair[1])
     rounds = zip_longest(*(by_category[category] for category in sorted(by_category)))
     return [example for turn in rounds for example in turn if example is not None][:most]
 

@@ -153,16 +153,16 @@ class _FileRepair:
         if value.lower() in known:
             return known[value.lower()]
         for close in get_close_matches(value.lower(), known, n=1, cutoff=_CLOSE):
-            self._repair(field, value, close, "a slip of the pen")
+            self._repair(field, value, close, "misspelt")
             return known[close]
-        self.defects.append(f"{field} is {value!r}, which is none of its labels")
+        self.defects.append(f"{field} is {value!r}, not a known label")
         return None
 
     def _name_project(self, projects: Mapping[str, str]) -> str:
         name = self.fields.get("repo", "")
         if name and _NAME.fullmatch(projects[name.lower()]):
-            return self._repair("repo", name, projects[name.lower()], "elsewhere it is written so")
-        self.defects.append(f"repo is {name!r}, which is no name of a project" if name else "no project is named")
+            return self._repair("repo", name, projects[name.lower()], "the usual spelling of the project")
+        self.defects.append(f"repo is {name!r}, not the name of a project" if name else "no project is named")
         return UNKNOWN
 
     def _find_path(self, project: str) -> str | None:
@@ -189,7 +189,7 @@ class _FileRepair:
 
     def _check_name(self, field: str, name: str) -> str:
         if name and not _is_dotted(name):
-            self.defects.append(f"{field} is {name!r}, which is no name")
+            self.defects.append(f"{field} is {name!r}, not a name")
         return name
 
     def _find_class(self) -> str:

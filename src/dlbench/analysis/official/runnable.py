@@ -4,7 +4,6 @@ The files name no release, so it is the pinned one of `releases.csv`. What its s
 built here today and what the checks reject stays unrunnable, with the reason.
 """
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +27,7 @@ from dlbench.dataset.validation import RULES_FILE
 from dlbench.errors import DLBenchError
 from dlbench.execution.engine import Engine
 from dlbench.jsonl import Journal, write_whole
+from dlbench.scoring.tally import group_by
 from dlbench.workspace.home import Log
 from dlbench.workspace.source import fetch
 
@@ -57,9 +57,7 @@ def make_runnable(
 ) -> dict[str, str]:
     """Write what can be run into the benchmark of the work folder; the outcome of every file, by its id."""
     outcomes = dict.fromkeys((one.id for one in repaired), "no source archive of its project is on the index")
-    by_project: defaultdict[str, list[RepairedFile]] = defaultdict(list)
-    for one in repaired:
-        by_project[one.project].append(one)
+    by_project = group_by(repaired, lambda one: one.project)
     projects = [
         OfficialProject(release.package, release, by_project[release.project])
         for release in (read_releases() if releases is None else releases)

@@ -19,9 +19,8 @@ from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageUser,
 from dlbench.bridges.inspect import CUT, as_chat, as_score
 from dlbench.dataset import Benchmark, Instance
 from dlbench.errors import DLBenchError
-from dlbench.generation.retry import REQUESTS
 from dlbench.jsonl import read_lines
-from dlbench.runs import SAMPLES, Run, read_run
+from dlbench.runs import REQUESTS, SAMPLES, Run, read_run
 from dlbench.runs.samples import Sample, read_samples
 from dlbench.runs.verdict import Verdict
 

@@ -111,7 +111,7 @@ def run_tests(
         message = reports["messages"].get(item.nodeid, "")
         shown += bool(message)
         used = {name: reports[name].get(item.nodeid, 0.0) for name in ("seconds", "processor")}
-        send("test", id=item.nodeid, **used, message=message if shown <= 5 else "")
+        send("test", id=item.nodeid, **used, message=message if shown <= 10 else "")
         return not job["until_failure"] or reports["ranks"].get(item.nodeid) == OUTCOMES.index("passed")
 
     begin = (lambda item: send("begins", id=item.nodeid)) if job["partial"] else None

@@ -26,6 +26,7 @@ from .live_patch import find_functions, override_source
 from .plain_data import Codec
 from .plain_values import Unreplayable
 from .seeding import seed_everything
+from .sent_files import ReceivedFiles, collect_files
 
 CALL = "__dlbench_call__"
 """The builtin that the placeholder calls."""
@@ -191,6 +192,8 @@ def install_placeholder_call(descriptor: int, job: Job, send: Send) -> None:
             if not is_called:
                 is_called = True
                 send("called")
+            if (files := collect_files([*arguments, *keywords.values()])) is not None:
+                peer.request("files", files)
             codec.reset()
             state = _get_state()
             # a generator that the test did not touch goes on in the candidate's process
@@ -243,23 +246,33 @@ def serve_calls(send: Send, job: Job, is_candidate: IsCandidateCode | None = Non
     peer = Peer(job["calls"], codec)
     codec.note_output = peer.note_output
     codec.is_compared = job.get("is_compared", False)
-    obstacle = ""
+    files, obstacle = ReceivedFiles(), ""
     try:
         importlib.import_module(job["module"])
         function = find_functions(job["module"], job["qualname"], is_candidate)[0]  # a decorator of its own, too
     except Exception as error:
         obstacle = f"{type(error).__name__}: {error}"[:500]
     send("collected", tests=[], errors=[])
+    own = os.getpid()
     while True:
         try:
             kind, value = peer.receive()
+            if kind == "files":
+                files.write(*value)
+                peer.send("result", None)
+                continue
             if kind != "call":
                 peer.serve(kind, value)
                 continue
             if obstacle:
                 raise Unreplayable(obstacle)
             arguments, keywords, state = value
-            peer.send("result", _answer(function, arguments, keywords, state))
+            arguments = tuple(map(files.translate, arguments))
+            keywords = {name: files.translate(argument) for name, argument in keywords.items()}
+            answer = _answer(function, arguments, keywords, state)
+            if os.getpid() != own:  # the candidate forked, and its caller waits in the other process
+                os._exit(1)
+            peer.send("result", answer)
         except EOFError:
             os._exit(0)
         except Exception as error:  # the tests' process must learn of it; a candidate's own exception is caught below

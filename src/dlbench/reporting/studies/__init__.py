@@ -127,7 +127,7 @@ def tabulate_pairs(found: Robustness) -> Tabled:
         "by": lambda one: points(one.difference),
         "order kept": lambda one: percent(one.kept),
         "tied": lambda one: percent(one.tied),
-        "reversed": lambda one: percent(one.turned),
+        "reversed": lambda one: percent(one.reversed),
         "kept, projects resampled": lambda one: percent(one.kept_by_project),
     })  # fmt: skip
 
@@ -144,8 +144,8 @@ def tabulate_resampled(found: Robustness) -> Tabled:
 
 def tabulate_parts(found: Sequence[PartRanking]) -> Tabled:
     def reversals(one: PartRanking) -> str:
-        more = f"; and {len(one.turned) - _SHOWN} more" if len(one.turned) > _SHOWN else ""
-        return "; ".join(f"{b} above {a}" for a, b in one.turned[:_SHOWN]) + more
+        more = f"; and {len(one.reversed) - _SHOWN} more" if len(one.reversed) > _SHOWN else ""
+        return "; ".join(f"{b} above {a}" for a, b in one.reversed[:_SHOWN]) + more
 
     return tabulate(found, {
         "axis": lambda one: one.axis,
@@ -221,7 +221,7 @@ def draw_divergence(found: Sequence[Distance], planes: Mapping[str, Mapping[str,
 def tabulate_methods(found: Evaluation) -> Tabled:
     return tabulate(sorted(found.figures, key=lambda one: AXES.index(one.axis)), {
         "axis": lambda one: one.axis,
-        "way": lambda one: one.way,
+        "method": lambda one: one.method,
         "prompts": lambda one: one.prompts,
         "weighted F1": lambda one: number(one.f1, ".3f"),
         "deviation": lambda one: number(one.deviation, ".3f"),
@@ -241,12 +241,12 @@ def tabulate_labels(figure: Figure) -> Tabled:
 
 def draw_methods(found: Evaluation) -> Plots:
     """F1 of every method on every axis, and the confusions of the last method."""
-    methods = list(dict.fromkeys(one.way for one in found.figures))
-    shares = {(one.way, one.axis): one.f1 for one in found.figures}
+    methods = list(dict.fromkeys(one.method for one in found.figures))
+    shares = {(one.method, one.axis): one.f1 for one in found.figures}
     drawing = draw_shares("Weighted F1 in hundredths", methods, AXES, shares, tip=name_figure)
     drawn = {f"classifier-{found.name}": drawing}
     for one in found.figures:
-        if one.way == methods[-1]:
+        if one.method == methods[-1]:
             drawn[f"classifier-{found.name}-{one.axis}"] = _draw_confusion(one)
     return drawn
 

@@ -88,13 +88,13 @@ def tabulate_costs(found: Sequence[Efficiency]) -> Tabled:
         means = [[number(each.mean, ".3f"), span(each.interval, ".3f", 1)] for each in (cost, noise)]
         row = [name, cost.side, str(cost.instances), str(cost.samples), reference, *means[0]]
         row += [number(cost.low, ".3f"), number(cost.high, ".3f"), str(cost.more), str(cost.less)]
-        rows.append([*row, *means[1], number(noise.reach, ".3f"), percent(noise.holding)])
+        rows.append([*row, *means[1], number(noise.reach, ".3f"), percent(noise.coverage)])
     headings = ["run", "measure", "instances", "samples", "reference", "ratio", "95 %", "10 %", "90 %", "more", "less"]
-    return [*headings, "itself", "95 %", "noise", "1 held"], rows
+    return [*headings, "itself", "95 %", "noise", "coverage"], rows
 
 
 def tabulate_code(found: Sequence[Efficiency]) -> Tabled:
-    return tabulate([(one.name, each) for one in found for each in one.upkeep], {
+    return tabulate([(one.name, each) for one in found for each in one.maintainability], {
         "run": lambda one: one[0],
         "measure": lambda one: one[1].measure,
         "instances": lambda one: one[1].instances,
@@ -123,8 +123,8 @@ def describe_costs(found: Sequence[Efficiency]) -> list[str]:
     lines = [
         "ratio: candidate to reference, side by side in one worker; geometric mean over instances. It covers the tests"
         " as a whole, which do more than call the function: a function twice as slow shows as less than 2.",
-        "itself: the reference against itself; noise: 95 % of instances are within this factor there; 1 held: the share"
-        " of its intervals that contain 1. A ratio whose interval overlaps that of `itself` shows nothing.",
+        "itself: the reference against itself; noise: 95 % of instances are within this factor there; coverage: the"
+        " share of its intervals that contain 1. A ratio whose interval overlaps that of `itself` shows nothing.",
         "more, less: samples whose own interval excludes 1 and whose ratio exceeds the noise.",
     ]
     if len(found) > 1:
@@ -138,9 +138,9 @@ def describe_costs(found: Sequence[Efficiency]) -> list[str]:
         if one.unmeasured:
             lines.append(f"NOT MEASURED: {one.unmeasured} of {one.samples} samples of {one.name} that pass")
         lines += [f"GIVEN UP: {instance} of {one.name}: {why}" for instance, why in one.given_up.items()]
-        if one.unsteady:
-            what = f"{len(one.unsteady)} samples of {one.name} did not pass when run again"
-            lines.append(f"LEFT OUT: {what} ({list_some(one.unsteady, _NAMED)})")
+        if one.unstable:
+            what = f"{len(one.unstable)} samples of {one.name} did not pass when run again"
+            lines.append(f"LEFT OUT: {what} ({list_some(one.unstable, _NAMED)})")
     outstanding = sum(len(_find_outstanding(one)) for one in found)
     if outstanding > MOST_SHOWN:
         lines.append(f"{MOST_SHOWN} of {outstanding} candidates beyond the noise are shown; --json has them all")
@@ -154,7 +154,10 @@ def draw_efficiency(found: Sequence[Efficiency]) -> dict[str, str]:
         panels = [
             Panel(
                 f"{cost.side} of the tests, candidate to reference",
-                [(each.instance, each.ratios[cost.side].value, each.ratios[cost.side].interval) for each in one.beside],
+                [
+                    (each.instance, each.ratios[cost.side].value, each.ratios[cost.side].interval)
+                    for each in one.candidates
+                ],
                 cost.noise.reach,
             )
             for cost in one.costs
@@ -165,7 +168,7 @@ def draw_efficiency(found: Sequence[Efficiency]) -> dict[str, str]:
 
 def _find_outstanding(one: Efficiency) -> list[CandidateRatios]:
     noises = {cost.side: cost.noise for cost in one.costs}
-    return [each for each in one.beside if any(find_direction(each.ratios[side], noises[side]) for side in SIDES)]
+    return [each for each in one.candidates if any(find_direction(each.ratios[side], noises[side]) for side in SIDES)]
 
 
 def _distance(one: CandidateRatios) -> float:
