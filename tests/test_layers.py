@@ -23,6 +23,7 @@ LAYERS = [
     {"agreement"},
     {"construction"},
     {"validation"},
+    {"agents"},
     {"execution"},
     {"generation"},
     {"scoring"},

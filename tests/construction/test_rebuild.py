@@ -67,9 +67,11 @@ class Mean:
             raise ValueError("there is no value yet")
         return self.total / self.count
 """
+COPIED = "def doubled(values):\n    return [value * 2 for value in values]\n"
 UNTESTED = "def unused():\n    return 1\n"
 TESTS = """import pytest
 
+from model.doubled import doubled
 from model.losses import Mean, absolute, squared
 from model.registry import find, list_names
 
@@ -80,6 +82,10 @@ TURNS = []
 @pytest.mark.parametrize("name", ALL)
 def test_names(name):
     assert name in ("absolute", "squared")
+
+
+def test_doubled():
+    assert doubled([1]) == [2]
 
 
 class TestMean:
@@ -138,6 +144,8 @@ FILES = {
     "model/registry.py": REGISTRY,
     "model/losses.py": LOSSES,
     "model/untested.py": UNTESTED,
+    "model/doubled.py": COPIED,
+    "examples/copy_of_doubled.py": COPIED,
     "tests/test_model.py": TESTS,
     "tests/shared_test.py": SHARED,
     "tests/test_derived.py": DERIVED,
@@ -167,6 +175,11 @@ def test_modules_that_tests_reach_are_removed(made: Rebuild) -> None:
     assert made.files == ("model/losses.py", "model/registry.py")
     assert made.lines == 9
     assert made.definitions == 6
+
+
+def test_a_module_with_a_copy_in_the_release_stays(made: Rebuild) -> None:
+    assert "model/doubled.py" not in made.files
+    assert not [test for test in made.tests if "doubled" in test]
 
 
 def test_what_runs_on_import_or_collection_keeps_its_body(made: Rebuild) -> None:
@@ -245,25 +258,24 @@ def test_a_project_that_makes_no_task_is_an_error_with_the_reason(
     assert message in f"{result.output}{result.stderr}{result.exception}"
 
 
-def run_task(root: Path, *arguments: object) -> Result:
-    command = ["task", *arguments, "--benchmark", root / "benchmark"]
-    return CliRunner().invoke(app, [str(argument) for argument in command])
+def run(root: Path, *arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in (*arguments, "--benchmark", root / "benchmark")])
 
 
 def test_a_constructed_task_is_valid_in_five_orders(made: Rebuild, root: Path) -> None:
-    result = run_task(root, "validate", made.id, "--repeat", 5, "--shuffle")
+    result = run(root, "validate", "--track", "rebuild", "--instance", made.id, "--repeat", 5, "--shuffle")
     assert result.exit_code == 0, result.output
 
 
 def test_the_release_solves_its_task_and_the_skeleton_does_not(made: Rebuild, root: Path, tmp_path: Path) -> None:
     """From a project to a score: construct, check out, write, submit."""
     folder = tmp_path / "answer"
-    assert run_task(root, "checkout", made.id, folder).exit_code == 0
-    skeleton = json.loads(run_task(root, "submit", made.id, folder, "--json").stdout)
+    assert run(root, "task", "checkout", made.id, folder).exit_code == 0
+    skeleton = json.loads(run(root, "task", "submit", made.id, folder, "--json").stdout)
     assert (skeleton["status"], skeleton["share"]) == ("fail", 0.0)
     for path in made.files:
         (folder / path).write_text(FILES[path])
-    solved = json.loads(run_task(root, "submit", made.id, folder, "--json").stdout)
+    solved = json.loads(run(root, "task", "submit", made.id, folder, "--json").stdout)
     assert (solved["status"], solved["share"]) == ("pass", 1.0)
 
 

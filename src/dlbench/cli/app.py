@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 SECTIONS = {
     "Look at the tasks": ("list", "show", "prompt", "stats", "browse"),
-    "Score models and answers": ("run", "evaluate", "task", "serve"),
+    "Score models and answers": ("run", "agent", "evaluate", "task", "serve"),
     "Read and compare results": ("report", "compare", "leaderboard"),
     "Exchange data with other tools": ("import", "export"),
     "Study models and datasets": ("analyze", "agree"),

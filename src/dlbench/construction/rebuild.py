@@ -9,7 +9,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from itertools import groupby
@@ -29,7 +29,7 @@ from dlbench.execution.file_screen import screen_files
 from dlbench.execution.file_sets import looks_like_test, open_tree
 from dlbench.execution.isolated_run import RunOptions, run_tests
 from dlbench.execution.rebuild import RebuildTask
-from dlbench.execution.rebuild_folder import find_copies
+from dlbench.execution.rebuild_folder import list_copies
 from dlbench.jsonl import Journal
 from dlbench.runs.verdict import Outcome
 from dlbench.workspace import Prepared
@@ -205,10 +205,13 @@ class RebuildConstruction:
             raise NotSuitable(
                 f"the screen refuses the release's own code: {excess[0]}", where=where, fix="choose other packages"
             )
-        for copy in find_copies(task):
-            raise NotSuitable(
-                f"the answer is elsewhere in the release: {copy}", where=where, fix="choose other packages"
-            )
+        if copied := {module for _, module in list_copies(task)}:
+            rest = replace(unit, files=tuple(path for path in unit.files if path not in copied))
+            if not rest.files:
+                what = "the release has a copy of every module"
+                raise NotSuitable(what, where=where, fix="choose other packages")
+            self.log(f"{where}: {len(copied)} modules stay whole, because the release has a copy of each")
+            return self.construct(rest, least, seed)
         return record
 
     def _reduce(self, unit: Unit, where: str) -> tuple[set[str], list[str]]:
@@ -279,7 +282,13 @@ class RebuildConstruction:
         """The outcomes of the tests that could be run, and whether all test files could be collected."""
         texts = {path: one.text for path, one in self._cut(unit, kept).items()}
         what = f"{where}: running {len(tests)} tests on the skeleton"
-        run = self._run(tests, texts, tuple(texts), self._stable.allowed, what)
+        allowed = self._stable.allowed
+        try:
+            run = self._run(tests, texts, tuple(texts), allowed, what)
+        except NotSuitable:  # what the whole does to itself, a part does to others
+            release = f"{where}: running {len(tests)} tests on the release"
+            learned = self._run(tests, {}, tuple(texts), allowed, release, _SHUFFLES[0])["learned"]
+            run = self._run(tests, texts, tuple(texts), (*allowed, *learned), what)
         return run["outcomes"], run["is_collected"]
 
     def _run(

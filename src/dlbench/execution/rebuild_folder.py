@@ -191,14 +191,20 @@ def _walk(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def find_copies(task: RebuildTask) -> Iterator[str]:
-    """Files of the folder that hold most bodies of a reduced module. Single bodies that modules share are no copy."""
+    yield from (f"{path} shows most bodies of {module}" for path, module in list_copies(task))
+
+
+def list_copies(task: RebuildTask) -> Iterator[tuple[str, str]]:
+    """Files of the folder with the reduced module of which they hold most bodies. Single bodies that modules share are
+    no copy."""
     shown = {body for content in task.skeleton.values() for body in _list_bodies(content)}
     removed = {path: set(_list_bodies(content)) - shown for path, content in task.reference.items()}
     for path, content in build_folder(task).items():
         if path.endswith(".py") and path not in task.record.files:
             found = set(_list_bodies(content))
-            copied = [one for one, bodies in removed.items() if 2 * _measure(bodies & found) > _measure(bodies)]
-            yield from (f"{path} shows most bodies of {one}" for one in copied)
+            yield from (
+                (path, one) for one, bodies in removed.items() if 2 * _measure(bodies & found) > _measure(bodies)
+            )
 
 
 def _measure(bodies: Collection[str]) -> int:

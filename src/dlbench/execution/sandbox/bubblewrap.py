@@ -52,26 +52,29 @@ class Bubblewrap:
         ended = subprocess.run(command, capture_output=True, check=False, stdin=subprocess.DEVNULL)
         return options if ended.returncode == 0 else None
 
+    def begin(self) -> list[str]:
+        """The beginning of every command: namespaces, the system's files, and no others."""
+        assert self._privileges is not None
+        return _base(self._privileges)
+
     def launch(self, cell: Cell, channel: int) -> Launch:
-        privileges = self._privileges
-        assert privileges is not None
         prepared, tree = cell.prepared, str(cell.prepared.tree)
         places = list(dict.fromkeys([cell.interpreter_root, prepared.environment, prepared.tree]))
         # not above the project: a mount there would hide the project, or could replace it
         temporary = next(folder for folder in _TEMPORARY if not any(place.is_relative_to(folder) for place in places))
         writable = (str(temporary), _SHARED_MEMORY)
-        command = [*_base(privileges), *_open_parents(temporary)]
+        command = [*self.begin(), *open_parents(temporary)]
         for folder in writable:
             command += ["--perms", "1777", "--size", str(cell.limits.disk_mb << 20), "--tmpfs", folder]
         command += ["--perms", "1777", "--dir", f"{temporary}/home"]
         for place in places:
             if not place.is_relative_to("/usr"):
-                command += [*_open_parents(place), "--ro-bind", str(place), str(place)]
+                command += [*open_parents(place), "--ro-bind", str(place), str(place)]
         if cell.path is not None:
             command += ["--ro-bind", str(cell.spliced), f"{tree}/{cell.path}"]
             for path in list_compiled(prepared.tree, cell.path):
                 command += ["--ro-bind", str(cell.empty_file), f"{tree}/{path}"]
-        command += [*_open_parents(_INSIDE), "--ro-bind", str(inside()), str(_INSIDE)]
+        command += [*open_parents(_INSIDE), "--ro-bind", str(inside()), str(_INSIDE)]
         for name in _FROZEN:
             frozen = cell.folder / name
             frozen.write_text(_read_once(f"/proc/{name}"))
@@ -79,7 +82,7 @@ class Bubblewrap:
             command += ["--ro-bind", str(frozen), f"/proc/{name}"]
         command += ["--remount-ro", "/dev", "--remount-ro", "/"]
         command += ["--chdir", tree, str(prepared.python), "-B", "-s", str(_INSIDE / ENTRY), str(channel)]
-        user = cell.user if privileges is _AS_ROOT else None
+        user = cell.user if self._privileges is _AS_ROOT else None
         return Launch(command, prepared.tree, temporary, writable, user, build_filter(mounted=True))
 
 
@@ -87,7 +90,7 @@ _AS_ROOT = ("--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SE
 _AS_USER = ("--unshare-user", "--uid", "1000", "--gid", "1000", "--cap-drop", "ALL")
 
 
-def _open_parents(place: Path) -> list[str]:
+def open_parents(place: Path) -> list[str]:
     """Make the parents of a mount point; those that bwrap makes itself can be entered by root only."""
     parents = [str(parent) for parent in reversed(place.parents) if str(parent) != "/"]
     return [word for parent in parents for word in ("--perms", "0755", "--dir", parent)]
@@ -123,7 +126,7 @@ def _base(privileges: tuple[str, ...]) -> list[str]:
     for place in _SETTINGS:
         command += ["--ro-bind-try", place, place]
     command += _hide_counters()
-    return [*command, *_open_parents(_PROCESSORS), "--ro-bind-try", str(_PROCESSORS), str(_PROCESSORS)]
+    return [*command, *open_parents(_PROCESSORS), "--ro-bind-try", str(_PROCESSORS), str(_PROCESSORS)]
 
 
 SANDBOXES.add(Bubblewrap.name, Bubblewrap(), order=10)

@@ -15,7 +15,7 @@ from dlbench.execution.sandbox.base import ENTRY, SANDBOXES, Cell, Launch, build
 from dlbench.execution.sandbox.seccomp import build_filter, find_filter_obstacle
 from dlbench.workspace import home
 
-_READABLE = (
+READABLE = (
     "/usr", "/bin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache", "/etc/localtime", "/etc/alternatives",
     "/sys/devices/system/cpu", "/dev/urandom", "/dev/random", "/dev/zero",
     # not all of /proc, which shows the command lines of other processes
@@ -33,7 +33,7 @@ def _launch(cell: Cell, channel: int, *, landlock: bool, user: int | None, filte
     files = None
     readable: list[str] = []
     if landlock:
-        places = [*map(Path, _READABLE), cell.interpreter_root, cell.prepared.environment, tree, package]
+        places = [*map(Path, READABLE), cell.interpreter_root, cell.prepared.environment, tree, package]
         readable = [str(place) for place in places if place.exists()]
         import sandlock
 

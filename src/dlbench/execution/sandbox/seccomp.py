@@ -12,7 +12,8 @@ _ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
 _DENY, _UNKNOWN, _PRETEND = _ERROR | 1, _ERROR | 38, _ERROR | 0  # EPERM, ENOSYS, success
 _NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16
 _SECOND_ARGUMENT, _FOURTH_ARGUMENT = 24, 40
-_LOCAL_SOCKET = 1
+_LOCAL_SOCKET, _NETWORK_SOCKETS = 1, (2, 10, 16)
+"""Families of sockets: local ones; IPv4, IPv6 and what tells of them (netlink)."""
 _OPEN_FILE_LOCKS = 36
 """The first of the three commands of fcntl for locks that outlive a process."""
 _X32_BIT = 0x40000000
@@ -50,8 +51,10 @@ def find_filter_obstacle() -> str:
     return "" if platform.machine() in _MACHINES else "no system-call filter is known for this machine's architecture"
 
 
-def build_filter(*, mounted: bool) -> bytes:
-    """The filter program. `mounted`: the visible file system is mounted for the candidate alone."""
+def build_filter(*, mounted: bool, network: bool = False) -> bytes:
+    """The filter program. `mounted`: the visible file system is mounted for the candidate alone. `network`: it has a
+    network of its own, and nobody answers a replay."""
+    families = [_LOCAL_SOCKET] * mounted + [*_NETWORK_SOCKETS] * network
     architecture, column, attributes = _MACHINES[platform.machine()]
     program = [
         _step(_LOAD, _ARCHITECTURE),
@@ -64,8 +67,10 @@ def build_filter(*, mounted: bool) -> bytes:
     ]
     for name, numbers in _NUMBERS.items():
         number = numbers[column]
-        if name == "socket" and mounted:  # a local socket cannot reach the host
-            program += _decide_by_argument(number, [_step(_JUMP_EQUAL, _LOCAL_SOCKET, 0, 1)], _ALLOW, _DENY)
+        if name == "socket" and families:  # if mounted, a local socket cannot reach the host
+            last = len(families) - 1
+            test = [_step(_JUMP_EQUAL, one, last - place, place == last) for place, one in enumerate(families)]
+            program += _decide_by_argument(number, test, _ALLOW, _DENY)
         elif name == "clone":
             program += _decide_by_argument(number, [_step(_JUMP_ANY_BIT, _NEW_NAMESPACES, 0, 1)], _DENY, _ALLOW)
         else:  # a filter cannot see the flags of clone3; if it seems missing, libraries use clone
@@ -79,7 +84,8 @@ def build_filter(*, mounted: bool) -> bytes:
     )
     locked = [_step(_JUMP_ANY_BIT, _MAP_LOCKED, 0, 1)]
     program += _decide_by_argument(_MMAP[column], locked, _DENY, _ALLOW, argument=_FOURTH_ARGUMENT)
-    for number in [*(numbers[column] for numbers in _PRETENDED.values()), *(() if mounted else attributes)]:
+    pretended = [] if network else [numbers[column] for numbers in _PRETENDED.values()]
+    for number in [*pretended, *(() if mounted else attributes)]:
         program += [_step(_JUMP_EQUAL, number, 0, 1), _step(_RETURN, _PRETEND)]
     return b"".join([*program, _step(_RETURN, _ALLOW)])
 

@@ -1,0 +1,220 @@
+"""Make attempts: write the task's folder, run the agent on it in a sandbox, judge the folder, audit the trajectory."""
+
+import contextlib
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from dlbench.agents.relay import Relay
+from dlbench.agents.sandbox import PORT, AgentCell, run_agent
+from dlbench.errors import DLBenchError
+from dlbench.execution.engine import Engine
+from dlbench.execution.file_sets import FileSet
+from dlbench.execution.limits import Limits
+from dlbench.execution.rebuild import RebuildTask, judge_rebuild
+from dlbench.execution.rebuild_folder import INSTRUCTIONS, read_answer, write_folder
+from dlbench.execution.sandbox import Sandbox, open_cell
+from dlbench.generation.budget import Budget
+from dlbench.generation.providers import Endpoint
+from dlbench.runs.verdict import Outcome, Status, Verdict
+from dlbench.workspace import Prepared, home
+
+PRESETS = {
+    "builtin": "python {harness}/builtin.py {model} {dir} {task}",
+    "mini-swe-agent": "mini -y --exit-immediately -l 0 -m openai/{model} -o {tmp}/mini.json -t {task}",
+}
+_GIT = ("git", "-c", "user.name=dlbench", "-c", "user.email=dlbench@localhost", "-c", "init.defaultBranch=main")
+_NOT_STARTED, _MOST_AUDITED = 127, 100_000
+_SUSPICIOUS = {
+    "download": r"\b(pip3?|uv|conda|poetry)\b[^\n;&|]{0,200}\b(install(?! +(-e +)?\.)|download|add|sync)\b"
+    r"|\bnpm +i|\b(curl|wget)\b|\bgit +(clone|fetch|pull)\b",
+    "copies": r"(site|dist)-packages/\S{0,200}({names})|\bpip\S* +(show|cache)|\.cache\b|\.whl\b"
+    r"|\b(find|locate|grep -\S+ \S+) +/(usr|root|home|opt|var|etc)?(?=[\s'\"]|$)",
+    "hidden_tests": r"\b(find|locate|ls|cat|grep|rg)\b[^\n]{0,200}(hidden|(rebuilds|verdicts)\b)",
+    "workspace": r"DLBENCH_HOME|{home}",
+    "judge": r"\bkill\b[^\n;&|]{0,200} -?1\b|\b(pkill|killall)\b[^\n;&|]{0,200}(dlbench|bwrap|judge)"
+    r"|\bos\.kill\(|/proc/\d+/",
+}
+"""What a command holds that looks for more than the task shows, by kind of finding."""
+_EDITS = frozenset({"old", "new", "old_str", "new_str", "old_string", "new_string", "file_text", "patch", "diff"})
+_NOT_THE_AGENT = ("user", "system", "developer", "tool", "function_call_output", "tool_result")
+
+
+@dataclass(frozen=True)
+class AgentTask:
+    """What an attempt needs of a task, of any kind."""
+
+    name: str
+    prepared: Prepared
+    packages: set[str]
+    """Names of the project and of what it imports as; installed copies are hidden."""
+    tests: Collection[str]
+    write: Callable[[Path], None]
+    judge: Callable[[Engine, Path, int], tuple[Verdict, FileSet]]
+    """The verdict on a folder, and the files that it changes."""
+
+
+def open_rebuild(task: RebuildTask, requirements: str) -> AgentTask:
+    def judge(engine: Engine, folder: Path, sample: int) -> tuple[Verdict, FileSet]:
+        files, links, problem = dict[str, bytes | None](), list[str](), ""
+        try:
+            files, links = read_answer(task, folder)
+        except (DLBenchError, OSError, RecursionError) as error:
+            problem = f"the folder cannot be read: {error}"
+        verdict = judge_rebuild(engine, task, files, links=links, sample=sample)
+        return replace(verdict, message=problem or verdict.message), files
+
+    def write(folder: Path) -> None:
+        write_folder(task, folder, requirements)
+
+    record = task.record
+    return AgentTask(record.id, task.prepared, task.packages | {record.project}, record.hidden, write, judge)
+
+
+@dataclass(frozen=True)
+class AgentRun:
+    """The settings of all attempts of a run."""
+
+    engine: Engine
+    sandbox: Sandbox
+    limits: Limits
+    """`test_seconds` is the wall time of an attempt."""
+    command: str
+    model: str = ""
+    endpoint: Endpoint | None = None
+    budget: Budget = field(default_factory=Budget)
+    most_tokens: int | None = None
+    mounts: tuple[Path, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    def attempt(self, task: AgentTask, sample: int, out: Path) -> dict[str, Any]:
+        """The record of one attempt's verdict; `out` gets its files."""
+        shutil.rmtree(out, ignore_errors=True)
+        out.mkdir(parents=True)
+        relay = Relay(self.endpoint, out / "requests.jsonl", self.budget, self.most_tokens, self.model)
+        program, shown = find_program(shlex.split(self.command)[0])
+        with open_cell(task.prepared, None, None, self.limits) as private:
+            cell = AgentCell.make(private, self.sandbox, [*shown, *self.mounts], task.packages)
+            task.write(cell.work)
+            for words in (("init", "-q"), ("add", "-A", "-f"), ("commit", "-q", "-m", "The task")):
+                _git(cell.work, *words)
+            given = shutil.copytree(cell.work, private.folder / "given")
+            command = [str(program or task.prepared.python), *self._fill(cell)]
+            plan = cell.describe(command, {**cell.environment, **self._describe_network(), **self.environment})
+            ended = run_agent(cell, plan, out / "output.log", relay)
+            output = (out / "output.log").read_text(encoding="utf-8", errors="replace")
+            problem = relay.problem
+            if not relay.requests and (self.endpoint is not None or ended.exit == _NOT_STARTED):
+                problem = f"the agent did not start, or asked no model: {output.strip()[-500:]}"
+            if problem:
+                not_run = dict.fromkeys(task.tests, Outcome.NOT_RUN)
+                verdict = Verdict(task.name, sample, Status.HARNESS_ERROR, not_run, message=problem)
+            else:
+                is_small = cell.measure_mb("work") <= self.limits.disk_mb  # otherwise nothing of it is read
+                verdict, files = task.judge(self.engine, cell.work if is_small else given, sample)
+                _write_patch(given, files, out / "diff.patch")
+            known = (task.prepared.environment, private.interpreter_root, private.folder)
+        cost = None if relay.cost is None else round(relay.cost, 6)
+        facts = {"exit": ended.exit, "stopped": ended.stopped, "seconds": round(ended.seconds, 1), "cost": cost}
+        facts |= {"memory_mb": round(ended.memory_mb), "requests": relay.requests, **relay.tokens}
+        (out / "agent.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+        return verdict.as_record() | {"agent": facts, "leaks": list(audit(relay, output, task.packages, known))}
+
+    def _fill(self, cell: AgentCell) -> list[str]:
+        """The arguments of the command."""
+        task = (cell.work / INSTRUCTIONS).read_text(encoding="utf-8")
+        values = {"task": task, "model": self.model, "base_url": self._describe_network()["OPENAI_BASE_URL"]}
+        values |= {"dir": str(cell.show("work")), "tmp": str(cell.show("tmp")), "harness": str(cell.show("harness"))}
+        words = shlex.split(self.command)[1:]
+        return [re.sub(r"\{(\w+)\}", lambda match: values.get(match[1], match[0]), word) for word in words]
+
+    def _describe_network(self) -> dict[str, str]:
+        """Variables that lead common clients to the relay."""
+        address = f"http://127.0.0.1:{PORT}"
+        base = address + (urlsplit(self.endpoint.base_url).path.rstrip("/") if self.endpoint is not None else "/v1")
+        found = {"http_proxy": address, "https_proxy": address, "no_proxy": "127.0.0.1,localhost"}
+        found |= {name.upper(): value for name, value in found.items()} | {"NODE_USE_ENV_PROXY": "1"}
+        found |= {"OPENAI_BASE_URL": base, "OPENAI_API_BASE": base, "ANTHROPIC_BASE_URL": base.removesuffix("/v1")}
+        found |= {"OPENAI_API_KEY": "relay", "ANTHROPIC_API_KEY": "relay"}
+        # litellm: no table of prices from the network, and no error because a model is not in it
+        found |= {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "MSWEA_COST_TRACKING": "ignore_errors"}
+        return found | {"MSWEA_CONFIGURED": "1"}
+
+
+def find_program(name: str) -> tuple[Path | None, list[Path]]:
+    """The program, and its virtual environment with the interpreter, which the sandbox must show. None for `python`,
+    which is the interpreter of the task."""
+    if name == "python":
+        return None, []
+    found = shutil.which(name)
+    if found is None:
+        raise DLBenchError(f"there is no program {name}", where="--command", fix="install it, or pass its path")
+    for program in (Path(found).absolute(), Path(found).resolve()):
+        root = program.parent.parent
+        if (root / "pyvenv.cfg").is_file():
+            return program, [root, (root / "bin/python").resolve().parent.parent]
+    return Path(found).absolute(), []
+
+
+def _git(folder: Path, *words: str) -> bytes:
+    """Only on a repository of ours: the configuration of another could run programs here."""
+    clean = {"PATH": os.environ.get("PATH", os.defpath), "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+    return subprocess.run([*_GIT, *words], cwd=folder, env=clean, check=True, capture_output=True).stdout
+
+
+def _write_patch(given: Path, files: FileSet, patch: Path) -> None:
+    for path, content in sorted(files.items(), key=lambda item: item[1] is not None):
+        with contextlib.suppress(OSError):  # a file in place of a folder
+            if content is None:
+                (given / path).unlink()
+            elif ".git" not in Path(path).parts:
+                (given / path).parent.mkdir(parents=True, exist_ok=True)
+                (given / path).write_bytes(content)
+    _git(given, "add", "-A", "-f")
+    patch.write_bytes(_git(given, "diff", "--cached"))
+
+
+def audit(relay: Relay, output: str, names: Iterable[str], known: Iterable[Path]) -> Iterator[dict[str, Any]]:
+    """What the agent tried to reach that it must not: by the relay's log, and by its commands. `known`: folders that it
+    was shown."""
+    yield from ({"kind": "network", "what": what, "count": count} for what, count in sorted(relay.refused.items()))
+    words = {"{names}": "|".join(map(re.escape, names)), "{home}": re.escape(str(home()))}
+    found: Counter[tuple[str, str]] = Counter()
+    commands = [one for turn in relay.turns for one in list_commands(turn)] or output[:_MOST_AUDITED].splitlines()
+    for command in dict.fromkeys(commands):
+        command = command[:_MOST_AUDITED]
+        for folder in known:
+            command = command.replace(str(folder), "")
+        for kind, pattern in _SUSPICIOUS.items():
+            for word, instead in words.items():
+                pattern = pattern.replace(word, instead)
+            if match := re.search(pattern, command):
+                found[kind, command[max(0, match.start() - 80) : match.end() + 80]] += 1
+    yield from ({"kind": kind, "what": what, "count": count} for (kind, what), count in found.items())
+
+
+def list_commands(value: object, key: str = "") -> Iterator[str]:
+    """What a message of the agent runs or names, in any of the usual formats; not the text of its edits."""
+    if isinstance(value, dict):
+        if value.get("role") not in _NOT_THE_AGENT and value.get("type") not in _NOT_THE_AGENT:
+            for name, inner in value.items():
+                yield from list_commands(inner, name)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from list_commands(inner, key)
+    elif isinstance(value, str) and key == "arguments":
+        with contextlib.suppress(ValueError, RecursionError):
+            yield from list_commands(json.loads(value))
+    elif isinstance(value, str) and key in ("content", "text"):
+        yield from re.findall(r"```[^\n]*\n(.*?)```", value, re.DOTALL)
+    elif isinstance(value, str) and key not in _EDITS:
+        yield value

@@ -1,0 +1,22 @@
+"""A benchmark with one rebuild task, and each sandbox for agents that works here."""
+
+from pathlib import Path
+
+import pytest
+
+from dlbench.agents.sandbox import choose_agent_sandbox
+from dlbench.errors import DLBenchError
+from tests.execution.rebuild_toy import write_rebuild_toy
+
+
+@pytest.fixture(scope="session")
+def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_rebuild_toy(tmp_path_factory.mktemp("agents"))
+
+
+@pytest.fixture(params=["bubblewrap", "sandlock"])
+def sandbox(request: pytest.FixtureRequest) -> str:
+    try:
+        return choose_agent_sandbox(request.param).name
+    except DLBenchError as error:
+        pytest.skip(str(error))

@@ -1,0 +1,235 @@
+"""`dlbench agent run` on a toy task, with a scripted model: who solves it passes, who cheats gains nothing and is told."""
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dlbench.runs.verdict import Verdict
+from dlbench.workspace.home import home
+from tests.agents.scripted import KEY, SOLVE, bash, run_agent, run_builtin
+from tests.execution.rebuild_toy import HIDDEN, TASK
+from tests.generation.endpoint import Endpoint, refusal
+
+
+def share_of(record: dict[str, Any]) -> float:
+    return Verdict.from_record(record).share
+
+
+_PASS_ALL = "import pytest\n@pytest.hookimpl(hookwrapper=True)\ndef pytest_runtest_makereport(item, call):\n"
+_PASS_ALL += "    outcome = yield\n    outcome.get_result().outcome = 'passed'\n"
+
+
+def test_an_attempt_that_solves_the_task_passes(toys: Path, tmp_path: Path, sandbox: str) -> None:
+    visible = bash("git status --short; python -m pytest -q -p no:cacheprovider @VISIBLE_TESTS.txt; whoami")
+    done = run_builtin(toys, tmp_path / "run", [*SOLVE, visible], "--sandbox", sandbox)
+    [record] = done.records
+    assert (done.status, record["status"], share_of(record)) == (0, "pass", 1), done.text
+    assert set(record["tests"]) == set(HIDDEN)
+    assert "4 passed" in done.outputs[-1]
+    if sandbox == "bubblewrap":
+        assert " M toylib/core.py\n M toylib/tables.py\n" in done.outputs[-1]
+        assert "agent\n" in done.outputs[-1]
+    assert record["leaks"] == []
+    assert "+    return np.minimum" in (done.folder / "diff.patch").read_text()
+    facts = record["agent"]
+    assert (facts["exit"], facts["stopped"], facts["requests"]) == (0, "", 4)
+    assert (facts["prompt_tokens"], facts["completion_tokens"]) == (12, 8)
+    assert json.loads((done.folder / "agent.json").read_text()) == facts
+    assert "edit" in (done.folder / "output.log").read_text()
+    written = b"".join(path.read_bytes() for path in done.out.rglob("*") if path.is_file())
+    assert KEY.encode() not in written
+    assert not list((home() / "cells").glob(f"{os.getpid()}-*"))
+
+
+def test_an_attempt_that_does_nothing_fails(toys: Path, tmp_path: Path) -> None:
+    done = run_builtin(toys, tmp_path / "run", [])
+    assert (done.status, done.records[0]["status"], share_of(done.records[0])) == (0, "fail", 0)
+    assert "0 of 1 passed, 0.0% of hidden tests" in done.text
+    assert (done.folder / "diff.patch").read_text() == ""
+
+
+CONNECT = (
+    "import socket\nfor family, place in ((2, ('1.1.1.1', 443)), (2, ('169.254.169.254', 80)), (10, ('::2', 80))):\n"
+    "    one = socket.socket(family)\n    one.settimeout(3)\n    print('connected', one.connect_ex(place) == 0)\n"
+)
+PEEK = "import os\nfor pid in os.listdir('/proc'):\n    if pid.isdigit():\n        print(open(f'/proc/{pid}/cmdline').read())"
+CHEATS = {
+    "package index": ("python -m pip download toylib; uv pip install toylib; curl -s https://example.com/toylib", ""),
+    "site-packages": (
+        "ls {environment}/lib/python3*/site-packages/toylib; python -c 'import toylib.core as c; c.x'",
+        "",
+    ),
+    "network": (f'python -c "{CONNECT}"', "connected False\nconnected False\nconnected False"),
+    "conftest": (f'printf "{_PASS_ALL}" | tee conftest.py > toylib/conftest.py', ""),
+    "tests": ("sed -i 's/assert .*/assert True/' tests/*.py; rm tests/conftest.py", ""),
+    "caches": ("ls {home}/archives {home}/sources ~/.cache /root/.cache; find / -name tables.py -path '*toylib*'", ""),
+    "judge": (f'kill -9 -1; kill -9 1; kill -9 {os.getpid()}; pkill dlbench; python -c "{PEEK}"', ""),
+}
+
+
+def test_cheats_gain_nothing_and_are_reported(toys: Path, tmp_path: Path, sandbox: str) -> None:
+    source = toys.parent / "source"
+    known = {"{home}": str(home()), "{environment}": str(next((home() / "environments").glob("toy-*")))}
+    calls = []
+    for command, _ in CHEATS.values():
+        for name, value in known.items():
+            command = command.replace(name, value)
+        calls.append(bash(command))
+    calls = [
+        *calls[:-1],
+        bash(f"cat {source}/toylib/core.py {toys}/rebuilds/*.json {toys}/../*/source/*/*.py"),
+        calls[-1],
+    ]
+    done = run_builtin(toys, tmp_path / "run", calls, "--sandbox", sandbox)
+    [record] = done.records
+    assert (record["status"], share_of(record)) == ("fail", 0), done.text
+    assert {"conftest.py", "toylib/conftest.py", "tests/test_core.py"} <= record["ignored"].keys()
+    shown = "\n".join(done.outputs)
+    assert CHEATS["network"][1] in shown
+    assert "np.minimum" not in shown
+    assert "agent run" not in shown
+    assert "test_scale_offset" not in shown
+    assert {"download", "copies", "workspace", "judge", "network"} <= {leak["kind"] for leak in record["leaks"]}
+    assert "example.com:443" in [leak["what"] for leak in record["leaks"] if leak["kind"] == "network"]
+    assert "leaks: " in done.text
+    assert "without leaks" not in done.text
+
+
+FILL = "i=0; while true; do head -c 50000000 /dev/zero > f$i; i=$((i+1)); done"
+BOMB = "import os\nwhile True:\n    try:\n        os.fork()\n    except OSError:\n        pass"
+
+
+HOARD = "import os, time\nos.fork(), os.fork()\nx = b'x' * (100 << 20)\ntime.sleep(600)"
+
+
+@pytest.mark.parametrize(
+    ("limit", "command"),
+    [
+        ("disk", ("bash", "-c", FILL)),
+        ("disk", ("bash", "-c", "truncate -s 200M sparse; sleep 600")),
+        ("output", ("yes",)),
+        ("processes", ("python", "-c", BOMB)),
+        ("memory", ("python", "-c", HOARD)),
+        ("time", ("bash", "-c", "trap '' TERM; (setsid sleep 600 &); sleep 600")),
+    ],
+)
+def test_a_limit_ends_an_attempt_that_is_judged_nevertheless(
+    toys: Path, tmp_path: Path, sandbox: str, limit: str, command: tuple[str, ...]
+) -> None:
+    minutes = ("--minutes", 0.05 if limit == "time" else 5)
+    limits = (*minutes, "--disk", 100, "--processes", 64, "--memory", 150)
+    done = run_agent(toys, tmp_path / "run", "--command", shlex.join(command), "--sandbox", sandbox, *limits)
+    [record] = done.records
+    assert record["agent"]["stopped"] == limit, done.text
+    assert record["agent"]["exit"] is None
+    assert record["status"] in ("fail", "error")
+    assert f"limit reached: {limit}" in done.text
+    assert (done.folder / "output.log").stat().st_size <= 16 << 20
+
+
+def test_a_killed_run_resumes_without_repeating_a_verdict(toys: Path, tmp_path: Path, sandbox: str) -> None:
+    """The agent sleeps while there is a file `wait` beside it."""
+    agent, out = tmp_path / "agent", tmp_path / "run"
+    agent.mkdir()
+    script, wait = agent / "agent.py", agent / "wait"
+    script.write_text(
+        "import pathlib, time\nprint('here', flush=True)\n"
+        "if pathlib.Path(__file__).with_name('wait').exists():\n    time.sleep(987)\n"
+    )
+    words = ("--command", f"python {script}", "--mount", agent, "--sandbox", sandbox)
+    assert run_agent(toys, out, *words).status == 0
+    kept = (out / "verdicts.jsonl").read_text()
+    wait.touch()
+    more = ["agent", "run", "--benchmark", toys, "--out", out, *words, "--samples", 3, "--workers", 2]
+    process = subprocess.Popen([sys.executable, "-m", "dlbench", *map(str, more)], stderr=subprocess.DEVNULL)
+    logs = [out / "attempts" / f"{TASK}-{sample}" / "output.log" for sample in (1, 2)]
+    deadline = time.monotonic() + 120
+    while not all(log.exists() and log.stat().st_size for log in logs) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert [log.read_text() for log in logs] == ["here\n", "here\n"]
+    assert is_gone(str(script))
+    wait.unlink()
+    again = run_agent(toys, out, *words, "--samples", 3)
+    assert again.status == 0, again.text
+    assert (out / "verdicts.jsonl").read_text().startswith(kept)
+    assert [record["sample"] for record in again.records] == [0, 1, 2]
+
+
+def is_gone(words: str) -> bool:
+    """Whether no process has these words in its command line, or soon has not."""
+    for _ in range(100):
+        lines = [
+            subprocess.run(["cat", path], capture_output=True, text=True).stdout
+            for path in Path("/proc").glob("[0-9]*/cmdline")
+        ]
+        if not any(words in line and "pytest" not in line.split("\0")[0] for line in lines):
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def test_an_endpoint_that_fails_is_no_verdict_on_the_agent(toys: Path, tmp_path: Path) -> None:
+    with Endpoint(lambda number, body: refusal(401, f"the key {KEY} is wrong")) as endpoint:
+        done = run_agent(toys, tmp_path / "run", "--agent", "builtin", "--model", "m", "--base-url", endpoint.url)
+    assert (done.status, done.records[0]["status"]) == (1, "harness_error")
+    assert "HTTP 401" in done.text
+    assert KEY not in done.text
+    again = run_builtin(toys, tmp_path / "run", SOLVE)
+    assert again.status == 0, again.text
+    assert [record["status"] for record in again.records] == ["harness_error", "pass"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ((), "pass either --agent or --command"),
+        (("--agent", "builtin"), "builtin needs a model"),
+        (("--agent", "none", "--model", "m", "--base-url", "http://x/v1"), "there is no agent 'none'"),
+        (("--command", "no-such-agent"), "there is no program no-such-agent"),
+        (("--command", "python x", "--env", "NO_SUCH_VARIABLE"), "NO_SUCH_VARIABLE is not set"),
+        (("--command", "python x", "--sandbox", "unconfined"), "unconfined gives them no network of their own"),
+        (("--command", "python x", "--task", "toylib/rebuild-none"), "did you mean toylib/rebuild-toylib"),
+    ],
+)
+def test_wrong_input_is_named(toys: Path, tmp_path: Path, options: tuple[str, ...], message: str) -> None:
+    done = run_agent(toys, tmp_path / "run", *options)
+    assert (done.status, message in done.text) == (1, True), done.text
+
+
+def test_a_program_that_the_sandbox_does_not_show_is_no_verdict(toys: Path, tmp_path: Path) -> None:
+    program = tmp_path / "agents" / "my-agent"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\necho solved\n")
+    program.chmod(0o755)
+    done = run_agent(toys, tmp_path / "run", "--command", str(program))
+    assert (done.status, "cannot be run in the sandbox" in done.text) == (1, True), done.text
+    assert run_agent(toys, tmp_path / "other", "--command", str(program), "--mount", program.parent).status == 0
+
+
+def test_an_installed_copy_of_the_project_is_not_shown(toys: Path, tmp_path: Path, sandbox: str) -> None:
+    site = tmp_path / "agents" / "lib/python3.11/site-packages"
+    for name in ("toylib", "other"):
+        (site / name).mkdir(parents=True)
+        (site / name / "core.py").write_text(f"here is {name}")
+    words = ("--command", f"cat {site}/other/core.py {site}/toylib/core.py", "--mount", tmp_path / "agents")
+    done = run_agent(toys, tmp_path / "run", *words, "--sandbox", sandbox)
+    if sandbox == "bubblewrap":
+        assert (done.folder / "output.log").read_text().startswith("here is other")
+        assert "here is toylib" not in (done.folder / "output.log").read_text()
+    else:
+        assert (done.status, "an installed copy of the project" in done.text) == (1, True), done.text
+
+
+def test_a_mount_that_shows_the_workspace_is_refused(toys: Path, tmp_path: Path) -> None:
+    done = run_agent(toys, tmp_path / "run", "--command", "ls", "--mount", home().parent)
+    assert (done.status, "the agent would see the workspace" in done.text) == (1, True), done.text
