@@ -200,3 +200,9 @@ def test_cutting_keeps_helpers_and_inherited_tests() -> None:
     assert [name for name in ("test_b", "test_c") if hasattr(namespace["TestSub"], name)] == ["test_b"]
     assert not hasattr(namespace["TestGone"], "test_d")
     assert cut_tests(CORE_TESTS.encode(), [], HIDDEN).decode().count("def test") == 0
+
+
+def test_cutting_keeps_fixtures_that_are_named_like_tests() -> None:
+    source = "import pytest\n\n\n@pytest.fixture(params=[1])\ndef test_image(request):\n    return 1\n\n\ndef test_a(test_image): pass\n"
+    found = cut_tests(source.encode(), [], ["t.py::test_a"]).decode()
+    assert ("def test_image" in found, "def test_a" in found) == (True, False), found

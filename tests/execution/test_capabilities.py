@@ -21,7 +21,12 @@ from .base import helper
 from .optional import gd, sp
 class C:
     def g(self):
-        self.count = self.state = self.kept = self.eval = 0
+        self.count = self.state = self.eval = 0
+        self.kept = type(TABLE)
+        self._shown = type(TABLE)
+    @property
+    def shown(self):
+        return self._shown
 class D(C):
     pass
 """)
@@ -132,6 +137,9 @@ UNUSUAL = {
     "a name from a list and from elsewhere": "def f(x):\n    for n in ('shape',): pass\n    n = x.name\n    getattr(x, n)",
     "a kept type that is called": "def f(self, x):\n    self.kept = type(list)\n    return self.kept('E', (list,), {})",
     "a kept type that is read by its name": "def f(self, x):\n    self.kept = type(list)\n    return getattr(self, 'kept')('E', (list,), {})",
+    "a kept type that a pattern reads": "def f(self, x):\n    self.kept = type(list)\n    match self:\n        case object(kept=make):\n            return make('E', (list,), {})",
+    "a kept type that a property shows": "def f(self, x):\n    self._shown = type(list)\n    return self.shown('E', (list,), {})",
+    "a type where its class keeps none": "def f(self, x):\n    self.count = type(x)",
     "a kept type of another object": "def f(x):\n    x.kept = type(list)",
     "a kept type under a new name": "def f(self, x):\n    self.newer = type(list)",
     "names from a list that is changed": "def f(x):\n    names = ['shape']\n    names.append('f_back')\n    for n in names: getattr(x, n)",

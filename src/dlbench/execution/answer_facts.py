@@ -66,8 +66,9 @@ class AnswerFacts:
         self.texts = _list_texts(nodes, bound, module.taken - self.defined)
         read = [node.attr for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)]
         written = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-        self.read_attributes = {*read, *(part for text in written for part in re.findall(r"\w+", text))}
-        """Names behind a dot that is no assignment, and words in texts."""
+        matched = [name for node in nodes if isinstance(node, ast.MatchClass) for name in node.kwd_attrs]
+        self.read_attributes = {*read, *matched, *(part for text in written for part in re.findall(r"\w+", text))}
+        """Names behind a dot that is no assignment, keywords of patterns, and words in texts."""
 
     def is_shared(self, chain: str) -> bool:
         """Whether it may be an object of the project that outlives the call."""

@@ -159,8 +159,8 @@ class _Screen:
                 listed = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
                 self._place([one.annotation for one in listed] + [node.returns])
             case ast.Assign(targets=[ast.Attribute(value=ast.Name(id=owner.name), attr=attr)], value=value):
-                # only the project's code will use the type
-                if attr in self.module.set_attributes - self.facts.read_attributes:
+                # only the project's code will use the type, as it does with that of the reference
+                if attr in self.module.kept_types - self.facts.read_attributes:
                     self._skip_types([value.body, value.orelse] if isinstance(value, ast.IfExp) else [value], local)
             case ast.AnnAssign(annotation=annotation):
                 self._place([annotation])

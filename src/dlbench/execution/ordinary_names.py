@@ -60,6 +60,22 @@ def is_listed_module(name: str) -> bool:
     return name in _load_list()[1]
 
 
+def _list_kept_types(tree: ast.Module) -> Iterator[str]:
+    """Attributes to which the module assigns a `type(...)` and which none of its functions returns."""
+    returned = {get_text(node.value) for node in ast.walk(tree) if isinstance(node, ast.Return) and node.value}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign(
+                targets=[ast.Attribute(value=ast.Name(id="self"), attr=attr)],
+                value=value,
+            ) if f"self.{attr}" not in returned and _asks_type(value):
+                yield attr
+
+
+def _asks_type(value: ast.expr) -> bool:
+    return any(isinstance(one, ast.Call) and get_text(one.func) == "type" for one in ast.walk(value))
+
+
 class ModuleFacts:
     """What the module of a target uses, read once for all its candidates."""
 
@@ -79,6 +95,7 @@ class ModuleFacts:
         own = [node for node in nodes if isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"}]
         self.own_attributes = {node.attr for node in own}
         self.set_attributes = {node.attr for node in own if isinstance(node.ctx, ast.Store)}
+        self.kept_types = set(_list_kept_types(tree))
         self.classes = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
         methods = {name for node in self.classes.values() for name in list_stored(node)}
         self.attributes = {node.attr for node in nodes} | methods

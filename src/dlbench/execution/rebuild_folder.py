@@ -6,6 +6,7 @@ test, no compiled file, no copy of a reduced module, no path of the workspace.
 
 import ast
 import os
+import shlex
 from collections.abc import Collection, Iterator
 from pathlib import Path, PurePosixPath
 
@@ -37,7 +38,7 @@ release. Write the bodies, and any private helper or module that you need, so th
 - `{tests}` lists the visible tests. Others, which you do not see, decide: they are of the same kind. The score is the
   share of them that pass, and whether all do.
 - Solve it with Python {python} and the packages of `{requirements}`. From this folder, run the visible tests by:
-  `PYTHONPATH={root} python -m pytest -p no:cacheprovider -o addopts= {arguments}@{tests}`
+  `{settings}PYTHONPATH={root} python -m pytest -p no:cacheprovider -o addopts= {arguments}@{tests}`
 - Code that reaches for the tests or the judge (frames, `sys.modules`, import hooks, replaced functions of libraries, …)
   does not count, unless the release uses the same.
 {names}"""
@@ -102,7 +103,7 @@ def cut_tests(source: bytes, visible: Collection[str], hidden: Collection[str] =
                 cut(node.body, (*owner, node.name))
             elif isinstance(node, ast.If | ast.Try | ast.With):
                 cut(node.body, owner)
-            elif isinstance(node, Function) and node.name.startswith("test"):
+            elif isinstance(node, Function) and node.name.startswith("test") and not _is_fixture(node):
                 is_shown = (*owner, node.name) in shown or (owner and node.name in inherited)
                 removed += [] if is_shown else [node]
         for node in removed:
@@ -118,6 +119,10 @@ def cut_tests(source: bytes, visible: Collection[str], hidden: Collection[str] =
         kept.append(instead)
         number = last + 1
     return "".join(kept).encode("utf-8", "surrogateescape")
+
+
+def _is_fixture(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    return any("fixture" in unparse(decorator) for decorator in node.decorator_list)
 
 
 def _names_of(test: str) -> tuple[str, ...]:
@@ -150,6 +155,7 @@ def _write_instructions(task: RebuildTask) -> str:
         python=project.python,
         requirements=REQUIREMENTS,
         root=project.import_root,
+        settings="".join(f"{name}={shlex.quote(value)} " for name, value in project.tests.env.items()),
         arguments="".join(f"{argument} " for argument in project.tests.args),
         names=f"\nNames and messages that tests use and that occur nowhere else:\n{names}\n" if names else "",
     )

@@ -17,7 +17,7 @@ import threading
 import warnings
 from collections.abc import Callable
 from types import CodeType
-from typing import Any
+from typing import Any, NoReturn
 
 from . import privileges
 from .audit import IsCandidateCode, recognise
@@ -175,7 +175,7 @@ def install_placeholder_call(descriptor: int, job: Job, send: Send) -> None:
     """Connect the placeholder with the candidate's process. Reports its first call, and why a call cannot be replayed,
     which ends this process."""
 
-    def give_up(why: str) -> None:
+    def give_up(why: str) -> NoReturn:
         send("unreplayable", why=why)
         os._exit(0)
 
@@ -192,7 +192,11 @@ def install_placeholder_call(descriptor: int, job: Job, send: Send) -> None:
             if not is_called:
                 is_called = True
                 send("called")
-            if (files := collect_files([*arguments, *keywords.values()])) is not None:
+            try:
+                files = collect_files([*arguments, *keywords.values()])
+            except OSError:
+                give_up("a file that the test wrote cannot be read")
+            if files is not None:
                 peer.request("files", files)
             codec.reset()
             state = _get_state()
