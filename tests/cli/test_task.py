@@ -73,6 +73,7 @@ def test_the_instructions_name_modules_required_names_and_a_command_that_runs(to
     assert "- `OFFSET`" in text
     assert "- `toylib/core.py`" in text
     command = next(line.strip(" `") for line in text.splitlines() if "-m pytest" in line)
+    assert command.startswith("TOYLIB_SIZES='1 2' PYTHONPATH=")
     for path, content in RIGHT.items():
         (folder / path).write_text(content)
     benchmark = load(toys)

@@ -172,6 +172,9 @@ def write_rebuild_toy(root: Path, more: dict[str, str] | None = None) -> Path:
     """A benchmark's folder with one rebuild task, and the project's source beside it. `more`: further files of it."""
     benchmark, source = root / "toys", root / "source"
     write_project(benchmark, source, "toylib", FILES | (more or {}))
+    record = benchmark / "projects/toylib.toml"
+    settings = 'tests = {root = "tests", env = {"TOYLIB_SIZES" = "1 2"}}'
+    record.write_text(record.read_text().replace('tests = {root = "tests"}', settings))
     lock = load().root / "locks" / "numpy.txt"
     (benchmark / "locks/toy.txt").write_text(lock.read_text())
     files = ("toylib/core.py", "toylib/tables.py")
