@@ -99,13 +99,20 @@ def test_objects_that_equal_everything_never_pass(judge_code):
     assert judge_code(EQUAL).status in (Status.TAMPERED, Status.UNCONFIRMED)
 
 
-def test_unconfirmed_pass_says_why(judge_code):
-    """It is right only in a process that holds the tests."""
+def test_unusual_code_whose_data_is_wrong_never_runs_beside_the_tests(judge_code):
+    """There it would be right."""
     code = RIGHT.format(first="import sys; here = 'test_core' in sys.modules")
     verdict = judge_code(code.replace("return [", "return here and ["))
+    assert verdict.status is Status.FAIL, verdict
+    assert Outcome.FAILED in verdict.tests.values()
+    assert "confirmed" not in verdict.extra
+
+
+def test_unconfirmed_pass_says_why(judge_code):
+    verdict = judge_code(ESCAPE.replace("values = list", "import sys; sys.modules; values = list"))
     assert verdict.status is Status.UNCONFIRMED, verdict
     assert "sys" in verdict.message
-    assert "do not pass on replayed results" in verdict.message
+    assert "cannot be replayed" in verdict.message
     assert set(verdict.tests.values()) == {Outcome.NOT_RUN}
 
 
@@ -169,6 +176,27 @@ def test_reference_is_replayed_in_servers_that_have_imported_the_project(qualnam
         assert set(warm.answerer.worker.servers) == {f"{instance.id} in place"}
     finally:
         warm.close()
+
+
+LOCK = """import ctypes, mmap
+    libc, page = ctypes.CDLL(None, use_errno=True), mmap.mmap(-1, 4096)
+    assert libc.mlock(ctypes.addressof(ctypes.c_char.from_buffer(page)), 4096) == -1 and ctypes.get_errno() == 1
+    try: mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x2000)
+    except PermissionError: pass
+    else: raise AssertionError
+    for name in ("vmstat", "loadavg", "pressure/cpu"):
+        try: open("/proc/" + name).read()
+        except OSError: pass
+        else: raise AssertionError"""
+
+
+def test_process_of_a_replayed_candidate_locks_no_memory_and_reads_no_counter_of_the_kernel(judge_code, engine):
+    """Another candidate could have left there what it saw of the tests."""
+    if engine.confinement.name == "basic":
+        pytest.skip("it shows what any user may read")
+    verdict = judge_code(RIGHT.format(first=LOCK))
+    assert verdict.passed, verdict
+    assert verdict.extra["confirmed"]
 
 
 READER = """def scale(values, factor=2):

@@ -14,9 +14,17 @@ import scipy.sparse
 import scipy.stats
 from sklearn.utils import Bunch
 
+from dlbench.execution.inside.plain_checks import has_known_methods
 from dlbench.execution.inside.plain_data import Codec
 from dlbench.execution.inside.plain_values import Unreplayable
 from dlbench.execution.inside.remote import Peer
+
+
+class Unknown:
+    def __eq__(self, other):
+        return True
+
+    __hash__ = None
 
 
 @dataclass
@@ -356,3 +364,19 @@ def test_an_end_of_iteration_is_not_raised_in_the_tests(sides):
     answering.send("raised", StopIteration(1))
     with ours, theirs, pytest.raises(GivenUp, match="ends the iteration"):
         asking.request("call", ((), {}, None))
+
+
+@pytest.mark.parametrize("dtype", ["b1", "<b1", "|b1", [["x", "b1"]]])
+def test_booleans_that_are_neither_true_nor_false_are_refused(dtype, sides):
+    tests, _ = sides
+    nodes: list[object] = [["new", 0, ["array", dtype, [1], 0]]]
+    nodes += [["value", "numpy.scalar", [dtype, ["bytes", 0]]]] if isinstance(dtype, str) else []
+    for node in nodes:
+        tests.reset()
+        with pytest.raises(Unreplayable, match="boolean"):
+            tests.read(node, [], [b"\7"])
+
+
+def test_object_that_never_looks_at_what_it_is_compared_with_is_refused():
+    assert has_known_methods(Point)
+    assert not has_known_methods(Unknown)

@@ -63,7 +63,7 @@ class AnswerFacts:
         made = {name: makers[0] for name, makers in bound.items() if len({*makers}) == 1}
         self.objects = {name: maker for name, maker in made.items() if maker in self.own_names}
         """Names of objects of these classes."""
-        self.texts = _list_texts(nodes, bound)
+        self.texts = _list_texts(nodes, bound, module.taken - self.defined)
         read = [node.attr for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)]
         written = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
         self.read_attributes = {*read, *(part for text in written for part in re.findall(r"\w+", text))}
@@ -89,12 +89,12 @@ class AnswerFacts:
             return owner.is_written or name in self.members
         return name in (self.members if cls == self.holder.rpartition(".")[2] else self.own_names.get(cls, ()))
 
-    def find_texts(self, node: ast.expr) -> list[str]:
-        """The texts that a value may be, if all of them are written out."""
+    def find_texts(self, node: ast.expr, local: frozenset[str]) -> list[str]:
+        """The texts that a value may be, if all of them are written out. `local`: names of the functions around."""
         match node:
             case ast.Constant(value=str(text)):
                 return [text]
-            case ast.Name(id=name):
+            case ast.Name(id=name) if name in local | self.defined and not name.startswith("__"):
                 return self.texts.get(name, [])
         return []
 
@@ -157,10 +157,11 @@ class AnswerFacts:
         )
 
 
-def _list_texts(nodes: list[ast.AST], bound: dict[str, list[str]]) -> dict[str, list[str]]:
-    """Names that nothing but texts written out is ever bound to, with these texts."""
+def _list_texts(nodes: list[ast.AST], bound: dict[str, list[str]], taken: set[str]) -> dict[str, list[str]]:
+    """Names that nothing but texts written out is ever bound to, with these texts. `taken`: names of the module."""
     found: dict[str, list[list[ast.expr]]] = {}
-    lists = _list_iterated(nodes, bound)
+    iterated = _list_iterated(nodes, bound)  # in other scopes than its own, such a name must mean nothing else
+    lists = {name: node for name, node in iterated.items() if name not in taken and not name.startswith("__")}
     for node in nodes:
         match node:
             case (

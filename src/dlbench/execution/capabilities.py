@@ -45,6 +45,8 @@ _FIELD = re.compile(r"\{[^{}:]*[.\[]")
 """A field of a format string that reads an attribute or an item."""
 _ARRAYS = "numpy arrays of a file"
 """Without pickles, a candidate may read them where the reference does."""
+_IMPLICIT = {"__doc__", "__qualname__", "__module__"}
+"""Names that the body of a class binds by itself."""
 _UNREAD = {"TypeAlias", "TypeVar", "ParamSpec", "TypeVarTuple", "TemplateStr", "Interpolation"}
 """Syntax newer than the rules here."""
 
@@ -163,6 +165,8 @@ class _Screen:
             case ast.AnnAssign(annotation=annotation):
                 self._place([annotation])
             case ast.ClassDef(name=name):
+                if is_special(name) or name in _IMPLICIT:
+                    yield name
                 self._place([*node.bases, *node.decorator_list])
                 self._place([one.func for one in node.decorator_list if isinstance(one, ast.Call) and not one.args])
                 if not is_plain(node, [self.facts.find_meanings(base, local) for base in node.bases]):
@@ -196,7 +200,9 @@ class _Screen:
             ):
                 yield "yield inside with"
             case ast.Name(id=name, ctx=context):
-                if name != "__slots__" and is_special(name):
+                is_own = name.startswith("__") and not name.endswith("__")  # in a class it stands for another name
+                is_implicit = name in _IMPLICIT or (name == "__name__" and not isinstance(context, ast.Load))
+                if is_own or is_implicit or (name != "__slots__" and is_special(name)):
                     yield name
                 elif name not in local and isinstance(context, ast.Load):
                     yield from self._check_name(node)
@@ -218,7 +224,9 @@ class _Screen:
             ):
                 yield f"{get_text(kind)}(...) in a pattern"  # the class names the attributes that are read
             case ast.MatchClass(kwd_attrs=names):
-                yield from (f".{name}" for name in names if not self.facts.is_ordinary_attribute(name))
+                yield from (
+                    f".{name}" for name in names if name in EVALUATING or not self.facts.is_ordinary_attribute(name)
+                )
             case ast.AST() if type(node).__name__ in _UNREAD:
                 yield type(node).__name__
 
@@ -231,17 +239,15 @@ class _Screen:
                     self._skip_types(arguments, local)
                     self._place(arguments)
             case ast.Call(func=ast.Name(id="getattr" | "hasattr" as name), args=[_, attr, *_]):
-                names = self.facts.find_texts(attr)
+                names = self.facts.find_texts(attr, local)
                 if names and self._is_builtin(name, local):
                     self.skipped.add(id(function))
                 yield from (f".{one}" for one in names if not self.facts.is_ordinary_attribute(one))
-            case ast.Call(func=ast.Attribute(value=text, attr="format")) if texts := self.facts.find_texts(text):
+            case ast.Call(func=ast.Attribute(value=text, attr="format")) if texts := self.facts.find_texts(text, local):
                 if not any(map(_FIELD.search, texts)):
                     self.skipped.add(id(function))
-            case ast.Call(func=ast.Attribute(attr=attr), args=[ast.expr() as first, *_]) if (
-                attr in BY_NAME and self.facts.uses_tables
-            ):
-                if not self.facts.is_written(first, local, attr):
+            case ast.Call(func=ast.Attribute(attr=attr)) if attr in BY_NAME and self.facts.uses_tables:
+                if not all(self.facts.is_written(one, local, attr) for one in _list_called(node)):
                     yield f".{attr}(...) of a computed name"
             case ast.Call(func=ast.Attribute(attr="eval"), args=[], keywords=[]):
                 self.placed.add(id(function))  # of a model of torch
@@ -372,6 +378,15 @@ class _Screen:
                 self.skipped.add(id(node.func))
             elif isinstance(node, ast.Attribute) and _is_type(node):
                 self.skipped.add(id(node))
+
+
+def _list_called(node: ast.Call) -> list[ast.expr]:
+    """The arguments of a call of a table's method that it may call by name."""
+    if node.args:
+        return node.args[:1]
+    # one of `name=(column, method)`
+    named = [word.value.elts[-1] for word in node.keywords if isinstance(word.value, ast.Tuple) and word.value.elts]
+    return [*named, *(word.value for word in node.keywords if word.arg in {"func", "arg", None})]
 
 
 def _is_type(node: ast.expr) -> bool:

@@ -116,7 +116,8 @@ def _replay_once(
             return Doubt("its tests pass without calling it", is_failure=False)
         observation.memory_mb = max(one.memory_mb for one in [observation, *answering])
         return observation
-    return Doubt(f"its tests do not pass on replayed results ({status}): {message[-500:]}", is_failure=True)
+    why = f"its tests do not pass on replayed results ({status}): {message[-500:]}"
+    return Doubt(why, is_failure=True, failed=observation if status is Status.FAIL else None)
 
 
 class _Ending(threading.Event):

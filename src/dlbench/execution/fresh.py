@@ -56,6 +56,8 @@ class Doubt:
     why: str
     is_failure: bool
     """Whether the reference can be replayed in the same way: then the doubt is about the candidate."""
+    failed: Observation | None = None
+    """Of tests that judged what the candidate returned, and failed."""
 
 
 Replay = Callable[[Candidate], Observation | Doubt]
@@ -76,7 +78,8 @@ def judge_with(
     run: Callable[[Candidate | None], Observation],
     replay: Replay,
 ) -> Verdict:
-    """Unusual code is replayed first: if that confirms it, it never runs beside the tests.
+    """Unusual code is replayed first. If that confirms it, or if the tests fail on its data and not on the reference's,
+    it never runs beside the tests.
 
     Ordinary code whose run looked like tampering is replayed afterwards, and passes if its data is right."""
     instance = options.narrow(instance)
@@ -91,6 +94,8 @@ def judge_with(
             replayed = replay(candidate)
             if isinstance(replayed, Observation):
                 return _to_verdict(engine, instance, sample, replayed, is_replay=True)
+            if candidate.excess and replayed.is_failure and replayed.failed is not None:
+                return _to_verdict(engine, instance, sample, replayed.failed, is_replay=True)
             doubt = replayed
         observation = retry_if_killed(lambda: run(candidate))
         verdict = _to_verdict(engine, instance, sample, observation)
@@ -133,7 +138,7 @@ def _to_verdict(
         message=message,
         sandbox=engine.confinement.name,
         mode=observation.mode,
-        extra={"confirmed": True} if is_replay else {"errors": errors} if errors else {},
+        extra={"confirmed": True} if is_replay and status is Status.PASS else {"errors": errors} if errors else {},
     )
 
 

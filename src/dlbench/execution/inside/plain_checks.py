@@ -4,9 +4,11 @@ A library trusts the state of its own objects. Indices of a sparse matrix outsid
 name that stands for a special method decides what an object is equal to.
 """
 
+import dis
 import math
 import re
 import sys
+import types
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
@@ -35,10 +37,21 @@ def has_known_methods(kind: type) -> bool:
         name = f"{cls.__module__}.{cls.__qualname__}"
         if cls in (object, dict, list, BaseException, Exception) or name in _CHECKED:
             continue
+        if any(_ignores_other(vars(cls).get(method)) for method in ("__eq__", "__ne__")):
+            return False
         found = _DECIDING & vars(cls).keys()
         if found - ({"__torch_function__"} if cls.__module__.startswith(_TORCH_FUNCTIONS) else set()):
             return False
     return True
+
+
+def _ignores_other(method: Any) -> bool:  # noqa: ANN401 - any value
+    """Whether a comparison never reads what it compares with: then the object equals everything, or nothing."""
+    if not isinstance(method, types.FunctionType) or method.__code__.co_argcount < 2:
+        return False
+    other = method.__code__.co_varnames[1]
+    read = [one.argval for one in dis.get_instructions(method)]
+    return not any(other in one if isinstance(one, tuple) else other == one for one in read)
 
 
 def check_array(dtype: Any, shape: list[Any], size: int) -> None:  # noqa: ANN401 - as it was received

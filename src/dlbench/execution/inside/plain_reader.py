@@ -29,7 +29,7 @@ from .plain_objects import (
     list_slots,
     look_up,
 )
-from .plain_values import Unreplayable, put_together, read_dtype
+from .plain_values import Unreplayable, check_booleans, put_together, read_dtype
 
 _STANDARD = {"math", "operator", "datetime", "pathlib"}
 _LIBRARIES = (
@@ -175,9 +175,10 @@ class Reader(Table):
         data = self.blobs[place]
         if self.is_trusted is not None:
             check_array(dtype, shape, len(data))
-        if dtype == "|b1":
-            check_flags(data)
-        return sys.modules["numpy"].frombuffer(bytearray(data), read_dtype(dtype)).reshape(shape)
+        made = sys.modules["numpy"].frombuffer(bytearray(data), read_dtype(dtype)).reshape(shape)
+        if self.is_trusted is not None:
+            check_booleans(made)
+        return made
 
     def _make_tensor(self, kind: str, dtype: str, shape: list[int], place: int) -> Any:  # noqa: ANN401
         torch = sys.modules["torch"]

@@ -126,7 +126,10 @@ def put_together(name: str, parts: Parts, *, is_trusted: bool) -> Any:  # noqa: 
         case "numpy.dtype", [str() | list() as dtype]:
             return read_dtype(dtype)
         case "numpy.scalar", [str() | list() as dtype, bytes(data)] if numpy is not None:
-            (made,) = numpy.frombuffer(data, read_dtype(dtype))
+            found = numpy.frombuffer(data, read_dtype(dtype))
+            if not is_trusted:
+                check_booleans(found)
+            (made,) = found
             return made
         case "torch.Size", [list(sizes)] if torch is not None:
             return torch.Size(sizes)
@@ -207,6 +210,15 @@ def name_dtype(dtype: Any) -> Any:  # noqa: ANN401
 
 def _list(value: Any) -> Any:  # noqa: ANN401
     return list(value) if isinstance(value, tuple) else value
+
+
+def check_booleans(array: Any) -> None:  # noqa: ANN401
+    """A byte of a boolean array that is neither 0 nor 1 is equal to nothing or to everything."""
+    if array.dtype.names:
+        for name in array.dtype.names:
+            check_booleans(array[name])
+    elif array.dtype.kind == "b" and array.tobytes().strip(b"\0\1"):
+        raise Unreplayable("a boolean array with other values")
 
 
 def read_dtype(name: Any) -> Any:  # noqa: ANN401

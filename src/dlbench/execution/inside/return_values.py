@@ -4,6 +4,7 @@ What a candidate returns, or leaves in its arguments, is searched for objects wh
 """
 
 import collections
+import functools
 import sys
 import threading
 import types
@@ -23,6 +24,8 @@ _COMPARING = frozenset({
 _ATOMS = frozenset({type(None), bool, int, float, complex, str, bytes, range, slice, type(...), type(NotImplemented)})
 _CONTAINERS = frozenset({list, tuple, set, frozenset, collections.deque})
 _CALLABLES = frozenset({types.FunctionType, types.BuiltinFunctionType})
+_CALLED = _CALLABLES | {types.MethodType, type, functools.partial}
+"""What no class has as a method, unless it was taken from elsewhere."""
 _NUMERICAL = frozenset({"numpy", "torch", "jaxlib", "tensorflow"})
 _MOST_SEARCHED = 100_000
 _MANY = 200
@@ -152,9 +155,9 @@ def _find_comparing(kind: type, is_candidate: IsCandidateCode, names: dict[str, 
     for cls in (*type.mro(kind), type(kind)):
         own = vars(cls)
         is_generated = "__dataclass_fields__" in own or "__attrs_attrs__" in own or "_fields" in own
-        is_nameless = (
-            cls.__module__ in {module, "builtins"} and bool(cls.__flags__ & _HEAP) and not _has_name(cls, names)
-        )
+        is_made = bool(cls.__flags__ & _HEAP) and not _has_name(cls, names)
+        is_unknown = is_made or "<locals>" in cls.__qualname__
+        is_nameless = is_made and cls.__module__ in {module, "builtins"}
         is_theirs = cls.__module__ == module and cls.__name__ in written
         for name in _COMPARING & own.keys():
             method = own[name]
@@ -164,15 +167,29 @@ def _find_comparing(kind: type, is_candidate: IsCandidateCode, names: dict[str, 
             code = getattr(method, "__code__", None)
             is_written = isinstance(code, types.CodeType) and is_candidate(code)
             is_made_up = isinstance(code, types.CodeType) and code.co_filename == "<string>" and not is_generated
-            if is_written or ((is_nameless or is_theirs) and (is_made_up or not isinstance(code, types.CodeType))):
+            is_foreign = (is_nameless or is_theirs) and (is_made_up or not isinstance(code, types.CodeType))
+            if is_written or is_foreign or (is_unknown and _is_borrowed(method, cls, name)):
                 return f"{cls.__qualname__}.{name}"
     return ""
+
+
+def _is_borrowed(method: Any, cls: type, name: str) -> bool:  # noqa: ANN401 - any value
+    """Was it made for something else than this class?"""
+    if isinstance(method, types.FunctionType):
+        if method.__code__.co_filename == "<string>" and "__dataclass_fields__" in vars(cls):
+            return False
+        is_own = method.__qualname__ == f"{cls.__qualname__}.{name}"
+        return not is_own and method.__module__ != "functools"  # of total_ordering
+    if type(method) in _CALLED:
+        return True
+    return getattr(method, "__objclass__", cls) is not cls
 
 
 def _has_name(cls: type, names: dict[str, Any]) -> bool:
     """Is it in its module under its name, or made by a function there, as the project's own classes are?"""
     first, *rest = cls.__qualname__.split(".")
-    found = names.get(first)
+    is_here = cls.__module__ in {names["__name__"], "builtins"}
+    found = (names if is_here else getattr(sys.modules.get(cls.__module__), "__dict__", {})).get(first)
     for part in rest:
         found = vars(found).get(part) if isinstance(found, type) else None
     return found is cls or "<locals>" in rest

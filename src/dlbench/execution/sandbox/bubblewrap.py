@@ -7,7 +7,7 @@ hold and root's files cannot be read. Otherwise it uses a user namespace.
 import os
 import shutil
 import subprocess
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from dlbench.execution.sandbox.base import ENTRY, SANDBOXES, Cell, Launch, inside, list_compiled
@@ -20,6 +20,12 @@ _PROCESSORS = Path("/sys/devices/system/cpu")
 _INSIDE = Path("/run/dlbench")
 _TEMPORARY = (Path("/tmp"), Path("/var/tmp"), Path("/run/dlbench-tmp"))
 _SHARED_MEMORY = "/dev/shm"
+_SHOWN = {"cpuinfo", "version", "filesystems", "cmdline", "self", "thread-self", "mounts", "net", "sys", "uptime"}
+"""What a candidate sees in /proc, besides processes. All else counts what every process of the machine does, and could
+carry what one candidate saw of the tests to the next."""
+_FROZEN = ("meminfo", "stat")
+"""Files there that libraries need: copies, read once."""
+_COUNTERS = ("fs/file-nr", "fs/inode-nr", "fs/inode-state", "fs/dentry-state", "fs/aio-nr", "kernel/pty/nr")
 
 
 class Bubblewrap:
@@ -69,6 +75,11 @@ class Bubblewrap:
             for path in list_compiled(prepared.tree, cell.path):
                 command += ["--ro-bind", str(cell.empty_file), f"{tree}/{path}"]
         command += [*open_parents(_INSIDE), "--ro-bind", str(inside()), str(_INSIDE)]
+        for name in _FROZEN:
+            frozen = cell.folder / name
+            frozen.write_text(_read_once(f"/proc/{name}"))
+            frozen.chmod(0o644)
+            command += ["--ro-bind", str(frozen), f"/proc/{name}"]
         command += ["--remount-ro", "/dev", "--remount-ro", "/"]
         command += ["--chdir", tree, str(prepared.python), "-B", "-s", str(_INSIDE / ENTRY), str(channel)]
         user = cell.user if self._privileges is _AS_ROOT else None
@@ -85,6 +96,23 @@ def open_parents(place: Path) -> list[str]:
     return [word for parent in parents for word in ("--perms", "0755", "--dir", parent)]
 
 
+@cache
+def _read_once(path: str) -> str:
+    return Path(path).read_text(encoding="utf-8")
+
+
+@cache
+def _hide_counters() -> list[str]:
+    shown = {*_SHOWN, *_FROZEN}
+    places = [place for place in Path("/proc").iterdir() if not place.name.isdigit() and place.name not in shown]
+    places += [place for name in _COUNTERS if (place := Path("/proc/sys", name)).exists()]
+    words: list[str] = []
+    for place in places:
+        hide = ["--tmpfs", str(place), "--remount-ro"] if place.is_dir() else ["--ro-bind", "/dev/null"]
+        words += [*hide, str(place)]
+    return words
+
+
 def _base(privileges: tuple[str, ...]) -> list[str]:
     command = [shutil.which("bwrap") or "bwrap", *privileges]
     command += ["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
@@ -97,6 +125,7 @@ def _base(privileges: tuple[str, ...]) -> list[str]:
             command += ["--ro-bind", place, place]
     for place in _SETTINGS:
         command += ["--ro-bind-try", place, place]
+    command += _hide_counters()
     return [*command, *open_parents(_PROCESSORS), "--ro-bind-try", str(_PROCESSORS), str(_PROCESSORS)]
 
 

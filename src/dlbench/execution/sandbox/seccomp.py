@@ -11,7 +11,7 @@ _LOAD, _JUMP_EQUAL, _JUMP_GREATER_EQUAL, _JUMP_ANY_BIT, _RETURN = 0x20, 0x15, 0x
 _ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
 _DENY, _UNKNOWN, _PRETEND = _ERROR | 1, _ERROR | 38, _ERROR | 0  # EPERM, ENOSYS, success
 _NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16
-_SECOND_ARGUMENT = 24
+_SECOND_ARGUMENT, _FOURTH_ARGUMENT = 24, 40
 _LOCAL_SOCKET, _NETWORK_SOCKETS = 1, (2, 10, 16)
 """Families of sockets: local ones; IPv4, IPv6 and what tells of them (netlink)."""
 _OPEN_FILE_LOCKS = 36
@@ -32,13 +32,15 @@ _NUMBERS = {
     "userfaultfd": (323, 282), "io_uring_setup": (425, 425), "io_uring_enter": (426, 426),
     "io_uring_register": (427, 427), "open_tree": (428, 428), "move_mount": (429, 429), "fsopen": (430, 430),
     "fsmount": (432, 432), "pidfd_getfd": (438, 438), "mount_setattr": (442, 442), "mincore": (27, 232),
-    "preadv2": (327, 286),
+    "preadv2": (327, 286), "mlock": (149, 228), "munlock": (150, 229), "mlockall": (151, 230),
+    "munlockall": (152, 231), "mlock2": (325, 284),
 }  # fmt: skip
 """System calls with their numbers on x86_64 and aarch64."""
-_FCNTL = (72, 25)
+_FCNTL, _MMAP = (72, 25), (9, 222)
+_MAP_LOCKED = 0x2000
 _PRETENDED = {"fadvise64": (221, 223), "flock": (73, 32)}
-"""With the cache of pages, with locks, and with what tells of them (`mincore`, `preadv2`), the process of a candidate
-could send what it saw of the tests to the one that answers a replay."""
+"""With the cache of pages, with locks of files and of memory, and with what tells of them (`mincore`, `preadv2`), the
+process of a candidate could send what it saw of the tests to the one that answers a replay."""
 _X86_64_ATTRIBUTES = (90, 91, 92, 93, 94, 132, 188, 189, 190, 197, 198, 199, 235, 260, 261, 268, 280, 452)
 _AARCH64_ATTRIBUTES = (5, 6, 7, 14, 15, 16, 52, 53, 54, 55, 88, 452)
 """chmod, chown, utime, setxattr, removexattr and related calls."""
@@ -80,6 +82,8 @@ def build_filter(*, mounted: bool, network: bool = False) -> bytes:
         _ALLOW,
         argument=_SECOND_ARGUMENT,
     )
+    locked = [_step(_JUMP_ANY_BIT, _MAP_LOCKED, 0, 1)]
+    program += _decide_by_argument(_MMAP[column], locked, _DENY, _ALLOW, argument=_FOURTH_ARGUMENT)
     pretended = [] if network else [numbers[column] for numbers in _PRETENDED.values()]
     for number in [*pretended, *(() if mounted else attributes)]:
         program += [_step(_JUMP_EQUAL, number, 0, 1), _step(_RETURN, _PRETEND)]
