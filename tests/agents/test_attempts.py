@@ -208,6 +208,12 @@ def test_wrong_input_is_named(toys: Path, tmp_path: Path, options: tuple[str, ..
     assert (done.status, message in done.text) == (1, True), done.text
 
 
+def test_git_is_needed(toys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    done = run_agent(toys, tmp_path / "run", "--command", "python x")
+    assert (done.status, "there is no program git" in done.text) == (1, True), done.text
+
+
 def test_a_run_is_resumed_with_the_same_mounts_only(toys: Path, tmp_path: Path) -> None:
     (tmp_path / "shown").mkdir()
     words = ("--command", "ls", "--mount", tmp_path / "shown")
