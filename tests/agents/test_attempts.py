@@ -15,7 +15,7 @@ import pytest
 from dlbench.runs.verdict import Verdict
 from dlbench.workspace.home import home
 from tests.agents.scripted import KEY, SOLVE, bash, run_agent, run_builtin
-from tests.execution.rebuild_toy import HIDDEN, TASK
+from tests.execution.rebuild_toy import HIDDEN, TASK, write_rebuild_toy
 from tests.generation.endpoint import Endpoint, refusal
 
 
@@ -131,6 +131,8 @@ def test_a_limit_ends_an_attempt_that_is_judged_nevertheless(
     assert record["agent"]["stopped"] == limit, done.text
     assert record["agent"]["exit"] is None
     assert record["status"] in ("fail", "error")
+    if "truncate" in shlex.join(command):
+        assert record["message"] == "the folder exceeds --disk: nothing of it is judged"
     assert f"limit reached: {limit}" in done.text
     assert (done.folder / "output.log").stat().st_size <= 16 << 20
 
@@ -192,7 +194,7 @@ def test_an_endpoint_that_fails_is_no_verdict_on_the_agent(toys: Path, tmp_path:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ((), "pass either --agent or --command"),
+        ((), "pass exactly one of --agent and --command"),
         (("--agent", "builtin"), "builtin needs a model"),
         (("--agent", "none", "--model", "m", "--base-url", "http://x/v1"), "there is no agent 'none'"),
         (("--command", "no-such-agent"), "there is no program no-such-agent"),
@@ -204,6 +206,35 @@ def test_an_endpoint_that_fails_is_no_verdict_on_the_agent(toys: Path, tmp_path:
 def test_wrong_input_is_named(toys: Path, tmp_path: Path, options: tuple[str, ...], message: str) -> None:
     done = run_agent(toys, tmp_path / "run", *options)
     assert (done.status, message in done.text) == (1, True), done.text
+
+
+def test_git_is_needed(toys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    done = run_agent(toys, tmp_path / "run", "--command", "python x")
+    assert (done.status, "there is no program git" in done.text) == (1, True), done.text
+
+
+def test_a_run_is_resumed_with_the_same_mounts_only(toys: Path, tmp_path: Path) -> None:
+    (tmp_path / "shown").mkdir()
+    words = ("--command", "ls", "--mount", tmp_path / "shown")
+    assert run_agent(toys, tmp_path / "run", *words).status == 0
+    done = run_agent(toys, tmp_path / "run", "--command", "ls")
+    assert (done.status, "started with other mount" in done.text) == (1, True), done.text
+
+
+def test_a_release_is_run_only_for_attempts_that_are_left(tmp_path: Path) -> None:
+    """Its tests fail on this machine; settings are refused and finished runs are resumed without them."""
+    broken, out = write_rebuild_toy(tmp_path / "toys"), tmp_path / "run"
+    for record in broken.glob("rebuilds/*.json"):
+        record.write_text(record.read_text().replace(HIDDEN[0], "tests/test_core.py::test_none"))
+    done = run_agent(broken, out, "--command", "ls")
+    assert (done.status, "do not pass on the release; the first, tests/" in done.text) == (1, True), done.text
+    tests = dict.fromkeys(HIDDEN, "failed")
+    facts = {"status": "fail", "tests": tests, "message": "", "seconds": 1.0, "memory_mb": 1.0}
+    (out / "verdicts.jsonl").write_text(json.dumps({"instance": TASK, "sample": 0, **facts}) + "\n")
+    assert run_agent(broken, out, "--command", "ls").status == 0
+    done = run_agent(broken, out, "--command", "pwd")
+    assert (done.status, "was started with agent ls" in done.text) == (1, True), done.text
 
 
 def test_a_program_that_the_sandbox_does_not_show_is_no_verdict(toys: Path, tmp_path: Path) -> None:

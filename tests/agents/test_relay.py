@@ -23,7 +23,10 @@ from tests.generation.endpoint import Endpoint, Reply, completion, refusal, stre
 def endpoint() -> Iterator[Endpoint]:
     def reply(number: int, body: dict[str, Any]) -> Reply:
         if body.get("fail"):
-            return refusal(500, f"{KEY} failed")
+            return refusal(body.get("status", 500), f"{KEY} failed")
+        if body.get("uncounted"):
+            status, headers, text = stream("a", "b") if body.get("stream") else completion("four")
+            return status, headers, text.replace('"usage"', '"none"')
         return stream("a", "b") if body.get("stream") else completion(f"answer {number}")
 
     with Endpoint(reply) as made:
@@ -39,7 +42,8 @@ class Served:
     def ask(self, target: str, body: object = None, method: str = "POST", **headers: str) -> tuple[int, str]:
         with self.relay.serve(self.listener.dup()):
             connection = http.client.HTTPConnection(*self.listener.getsockname()[:2], timeout=30)
-            connection.request(method, target, json.dumps(body) if body is not None else None, headers)
+            text = body if isinstance(body, str) else json.dumps(body)
+            connection.request(method, target, text if body is not None else None, headers)
             response = connection.getresponse()
             text = response.read().decode()
             connection.close()
@@ -69,6 +73,35 @@ def test_a_request_gets_the_key_and_our_model_and_is_counted(endpoint: Endpoint,
     assert served.relay.cost == pytest.approx(7e-6)
     [line] = read_log(tmp_path)
     assert (line["status"], line["new"], line["prompt_tokens"]) == (200, CHAT["messages"], 3)
+
+
+def test_no_compressed_answer_is_asked_for(endpoint: Endpoint, tmp_path: Path) -> None:
+    headers = {"Accept-Encoding": "gzip", "Accept": "application/json", "anthropic-version": "1", "X-Own": "1"}
+    serve(endpoint, tmp_path).ask("/v1/chat/completions", CHAT, **headers)
+    passed = {name.lower(): endpoint.headers[0].get(name.lower()) for name in headers}
+    assert passed == {
+        "accept-encoding": "identity",
+        "accept": "application/json",
+        "anthropic-version": "1",
+        "x-own": None,
+    }
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "no JSON",
+        "[1]",
+        "[" * 200_000,
+        f'{{"seed": {"9" * 5000}}}',
+        '{"tools": [1, {"type": "web_search"}]}',
+        '{"tools": {"type": "web_search"}}',
+    ],
+)
+def test_a_request_that_cannot_be_read_is_not_sent(endpoint: Endpoint, tmp_path: Path, body: str) -> None:
+    served = serve(endpoint, tmp_path)
+    assert (served.ask("/v1/chat/completions", body)[0], endpoint.requests) == (400, [])
+    assert "cannot be read" in read_log(tmp_path)[0]["error"]
 
 
 def test_each_message_is_recorded_once(endpoint: Endpoint, tmp_path: Path) -> None:
@@ -140,6 +173,30 @@ def test_no_request_is_sent_after_the_last_token(endpoint: Endpoint, tmp_path: P
     served = serve(endpoint, tmp_path, most_tokens=5)
     assert [served.ask("/v1/chat/completions", CHAT)[0] for _ in range(2)] == [200, 413]
     assert (served.relay.find_reason(), len(endpoint.requests)) == ("tokens", 1)
+
+
+@pytest.mark.parametrize("is_stream", [False, True])
+def test_tokens_that_the_endpoint_does_not_count_are_estimated(
+    endpoint: Endpoint, tmp_path: Path, is_stream: bool
+) -> None:
+    served = serve(endpoint, tmp_path, most_tokens=5)
+    uncounted = {**CHAT, "uncounted": True, "stream": is_stream}
+    assert [served.ask("/v1/chat/completions", uncounted)[0] for _ in range(2)] == [200, 413]
+    assert read_log(tmp_path)[0]["estimated_tokens"] == served.relay.tokens["estimated_tokens"] > 20
+    assert served.relay.find_reason() == "tokens"
+
+
+def test_only_a_completion_that_fails_is_a_problem(endpoint: Endpoint, tmp_path: Path) -> None:
+    served, missing = serve(endpoint, tmp_path), {**CHAT, "fail": True, "status": 404}
+    served.ask("/v1/files", {"fail": True})
+    assert served.relay.problem == ""
+    served.ask("/v1/chat/completions", missing)
+    assert "HTTP 404" in served.relay.problem
+    served.ask("/v1/files", {})
+    assert "HTTP 404" in served.relay.problem
+    for body in (CHAT, missing):
+        served.ask("/v1/chat/completions?beta=true", body)
+        assert served.relay.problem == ""
 
 
 def called(**arguments: str) -> dict[str, Any]:

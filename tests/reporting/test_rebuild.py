@@ -13,7 +13,7 @@ from dlbench.dataset import load
 from dlbench.dataset.labels import Track
 from dlbench.dataset.rebuild import Rebuild, TrackBenchmark, open_track, write_rebuild
 from dlbench.reporting.pages import write_browser
-from dlbench.scoring import summarise
+from dlbench.scoring import Tally, compare, summarise, tally
 from dlbench.scoring.intervals import wilson
 
 LINES = (700, 1499, 1500, 6000)
@@ -195,6 +195,27 @@ def test_runs_are_compared_by_the_share_of_tests(root: Path, benchmark: TrackBen
     assert read_table(output, "runs")[0][:3] == ["a", "25.0 %", "60.0 %"]
 
 
+def test_differences_of_less_than_a_hundredth_are_compared(tmp_path: Path) -> None:
+    benchmark = open_track(load(write_benchmark(tmp_path / "tasks", 6, 6)), Track.REBUILD)
+
+    def judge(passed: int) -> dict[str, Tally]:
+        tests = {f"t{number}": "passed" if number < passed else "failed" for number in range(400)}
+        return tally([{**verdict(one, 0), "tests": tests} for one in benchmark.instances], benchmark)
+
+    (pair,) = compare({"a": judge(201), "b": judge(200)}, benchmark).pairs
+    assert pair.difference == pytest.approx(1 / 400)
+    assert pair.permutation == pair.permutation_clustered == 2 / 2**6  # A is better on each of six
+
+
+def test_attempts_with_leaks_are_named(root: Path, benchmark: TrackBenchmark, tmp_path: Path) -> None:
+    runs = [write_run(tmp_path / name, benchmark, (10, 5, 0, 9)) for name in "ab"]
+    records = [verdict(one, 3) | {"leaks": [{"kind": "network"}] * (one[1] == "1")} for one in benchmark.instances]
+    (runs[0] / "verdicts.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    for command in ("report", "compare"):
+        _, output = invoke(command, *runs, "--benchmark", root)
+        assert output.count("LEAKS: in 2 of 4 attempts of a ") == output.count("LEAKS: ") == 1, output
+
+
 @pytest.mark.parametrize("command", ["report", "compare"])
 def test_tracks_are_never_mixed(root: Path, benchmark: TrackBenchmark, tmp_path: Path, command: str) -> None:
     runs = [
@@ -212,6 +233,7 @@ def test_tracks_are_never_mixed(root: Path, benchmark: TrackBenchmark, tmp_path:
         ({"track": "function"}, (), "there is no instance 'p0/rebuild-t0'"),
         ({"track": "component"}, (), "there is no track 'component'"),
         ({}, ("--by", "stage"), "use any of: size, project, framework"),
+        ({}, ("--cutoff", "2026-01-01"), "rebuild tasks are not split by date"),
     ],
 )
 def test_what_does_not_fit_the_track_is_refused(
@@ -225,6 +247,12 @@ def test_what_does_not_fit_the_track_is_refused(
     run = write_run(tmp_path / "run", benchmark, (10, 5, 0, 9), **config)
     status, output = invoke("report", run, *options, "--benchmark", root)
     assert (status, message in output) == (1, True), output
+
+
+def test_robustness_is_measured_on_functions_only(root: Path, benchmark: TrackBenchmark, tmp_path: Path) -> None:
+    runs = [write_run(tmp_path / name, benchmark, (10, 5, 0, 9)) for name in "ab"]
+    status, output = invoke("analyze", "robustness", *runs, "--benchmark", root)
+    assert (status, "functions only, these are runs on rebuild" in output) == (1, True), output
 
 
 def test_the_dataset_browser_lists_tasks(root: Path) -> None:

@@ -121,6 +121,8 @@ class AgentRun:
             else:
                 is_small = cell.measure_mb("work") <= self.limits.disk_mb  # otherwise nothing of it is read
                 verdict, files = task.judge(self.engine, cell.work if is_small else given, sample)
+                if not is_small and verdict.status is not Status.HARNESS_ERROR:
+                    verdict = replace(verdict, message="the folder exceeds --disk: nothing of it is judged")
                 _write_patch(given, files, out / "diff.patch")
             known = (task.prepared.environment, private.interpreter_root, private.folder)
         cost = None if relay.cost is None else round(relay.cost, 6)

@@ -22,13 +22,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from dlbench.generation.budget import Budget
+from dlbench.generation.budget import CHARACTERS_PER_TOKEN, Budget
 from dlbench.generation.providers import Endpoint, Secrets, find_proxy
 from dlbench.jsonl import dump
 
 _MOST_BODY, _MOST_LOG, _MOST_REFUSED, _MOST_THREADS = 64 << 20, 256 << 20, 1000, 500
 _TIMEOUT = 900.0
-_HEADERS = ("content-type", "accept", "anthropic-", "openai-")
+_HEADERS = re.compile(r"content-type|accept|(anthropic|openai)-.*", re.IGNORECASE)
+"""Not Accept-Encoding: a compressed answer could not be read here."""
+_COMPLETIONS = ("/chat/completions", "/completions", "/responses", "/messages", "/v1/messages")
 _UNAVAILABLE = (401, 402, 403, 404, 408, 409, 425, 429)
 _HOSTED = re.compile(r"web_|.*search|.*fetch|mcp|plugins|code_(interpreter|execution)")
 """Tools, and fields of a request, by which the endpoint itself would use the network for the agent."""
@@ -52,7 +54,9 @@ class Relay:
     tokens: Counter[str] = field(default_factory=Counter)
     cost: float | None = 0.0
     problem: str = ""
-    """Why the last request got no answer of the model, if that is the endpoint's fault."""
+    """Why the last request for a completion got none, if that is the endpoint's fault."""
+    has_answered: bool = False
+    """The endpoint has answered with a completion."""
 
     def __post_init__(self) -> None:
         self._lock, self._written, self._kept, self._known = threading.Lock(), 0, 0, set[int]()
@@ -95,14 +99,15 @@ class Relay:
         return "tokens" if self.most_tokens is not None and self.tokens.total() >= self.most_tokens else ""
 
     def prepare(self, path: str, body: bytes) -> tuple[bytes, list[Any]]:
-        """The request with our model and without tools that the endpoint runs; and its new messages."""
+        """The request with our model and without tools that the endpoint runs; and its new messages. ValueError for a
+        request that cannot be read, which could hold such tools."""
         try:
             request = json.loads(body)
             messages = request.get("messages") or request.get("input") or []
-            if isinstance(request.get("tools"), list):
+            if request.get("tools"):
                 request["tools"] = [one for one in request["tools"] if not _HOSTED.match(str(one.get("type")))]
-        except (ValueError, RecursionError, AttributeError):
-            return body, []
+        except (RecursionError, AttributeError, TypeError) as error:
+            raise ValueError(str(error)) from None
         request = {name: value for name, value in request.items() if not _HOSTED.match(name)}
         if self.model:
             request["model"] = self.model
@@ -122,10 +127,13 @@ class Relay:
             self.turns += new
         return new
 
-    def finish(self, path: str, status: int, new: list[Any], reply: str, seconds: float, problem: str) -> None:
+    def finish(
+        self, path: str, status: int, body: bytes | None, new: list[Any], reply: str, seconds: float, problem: str
+    ) -> None:
         usage: dict[str, Any] = {}
         answers: list[Any] = []
-        for part in _read_parts(reply):
+        parts = list(_read_parts(reply))
+        for part in parts:
             for holder in (part, part.get("message"), part.get("response")):
                 found = holder.get("usage") if isinstance(holder, dict) else None
                 usage |= found if isinstance(found, dict) else {}
@@ -133,13 +141,20 @@ class Relay:
                 answers.append(part["choices"][0]["message"])
         counts = {kind: usage.get(kind, usage.get(other)) for kind, other in _COUNTS.items()}
         known = {kind: count for kind, count in counts.items() if isinstance(count, int)}
+        is_completion = path.partition("?")[0] in _COMPLETIONS
+        if is_completion and status == 200 and not known:  # an event of a stream is about a token
+            written = len(parts) if len(parts) > 1 else len(reply) // CHARACTERS_PER_TOKEN
+            known = {"estimated_tokens": len(body or b"") // CHARACTERS_PER_TOKEN + written}
         self._find_new(answers)
         with self._lock:
             self.requests += 1
             self.tokens.update(known)
             cost = self.budget.cost_of({**usage, **known}) if status == 200 else 0.0
             self.cost = None if cost is None or self.cost is None else self.cost + cost
-            self.problem = problem
+            if is_completion:
+                self.has_answered |= status == 200 and not problem
+                # after an answer, 404 says that the request is wrong
+                self.problem = "" if self.has_answered and status == 404 else problem
         shown = {"new": new, "answers": answers, "error": problem or (reply[:2000] if status >= 400 else "")}
         shown = {name: value for name, value in shown.items() if value}
         self.record(path=path, status=status, seconds=round(seconds, 3), **known, **shown)
@@ -166,7 +181,7 @@ class _Server(ThreadingHTTPServer):
         return threading.active_count() < _MOST_THREADS
 
     def handle_error(self, *_: object) -> None:
-        """A connection that breaks is the agent's affair."""
+        """The agent must handle a connection that breaks."""
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -201,8 +216,13 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _forward(self, endpoint: Endpoint, path: str, size: int) -> None:
         relay = self.server.relay
-        body, new = relay.prepare(path, self.rfile.read(size)) if size else (None, [])
-        headers = {name: value for name, value in self.headers.items() if name.lower().startswith(_HEADERS)}
+        try:
+            body, new = relay.prepare(path, self.rfile.read(size)) if size else (None, [])
+        except ValueError as error:
+            relay.record(path=path, status=400, error=f"the request cannot be read: {error}"[:2000])
+            self._answer(400, '{"error": {"message": "the request is no JSON object of the usual form"}}')
+            return
+        headers = {name: value for name, value in self.headers.items() if _HEADERS.fullmatch(name)}
         headers |= endpoint.authorization | ({"x-api-key": endpoint.key} if "x-api-key" in self.headers else {})
         proxy = find_proxy(endpoint.base_url)
         proxies = urllib.request.ProxyHandler({"http": proxy, "https": proxy} if proxy else {})
@@ -223,7 +243,7 @@ class _Handler(BaseHTTPRequestHandler):
         except (OSError, ValueError, http.client.HTTPException) as error:
             problem = relay.hide(f"the endpoint cannot be reached: {getattr(error, 'reason', error)}")
             status, reply = 502, json.dumps({"error": {"message": problem}})
-        relay.finish(path, status, new, reply, time.monotonic() - began, problem)
+        relay.finish(path, status, body, new, reply, time.monotonic() - began, problem)
         if not kind.startswith("text/event-stream"):
             self._answer(status, reply, kind)
 

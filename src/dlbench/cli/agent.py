@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import shutil
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -27,6 +28,8 @@ from dlbench.runs.verdict import VERDICTS, Status, Verdict
 
 if TYPE_CHECKING:
     from dlbench.agents.attempts import AgentRun, AgentTask
+    from dlbench.execution import Engine
+    from dlbench.execution.rebuild import RebuildTask
 
 agent = add_group("agent", "Evaluate coding agents on rebuild tasks: docs/agents.md.")
 
@@ -52,7 +55,7 @@ def run(
         str | None,
         typer.Option(help="Any other agent; {task}, {dir}, {tmp}, {model}, {base_url} are filled in (docs/agents.md)."),
     ] = None,
-    model: Annotated[str, typer.Option(help="Model that is asked, whatever the agent names.")] = "",
+    model: Annotated[str, typer.Option(help="Model to use; replaces the one that the agent requests.")] = "",
     base_url: BaseUrlOption = None,
     api_key: ApiKeyOption = None,
     task: Annotated[list[str] | None, typer.Option(help="Only this task (repeatable; default: all).")] = None,
@@ -71,19 +74,20 @@ def run(
     from dlbench.agents.sandbox import choose_agent_sandbox
     from dlbench.dataset.validation import name_records
     from dlbench.execution import Limits
-    from dlbench.execution.rebuild import profile_release
     from dlbench.generation import Budget, find_price
     from dlbench.generation.providers import Secrets, find_endpoint, shown_url
     from dlbench.workspace.environment import lock_of
 
     if bool(agent) == bool(command):
-        raise DLBenchError("which agent is not clear", fix="pass either --agent or --command")
+        raise DLBenchError("which agent is not clear", fix="pass exactly one of --agent and --command")
     if agent and not model:
         raise DLBenchError(f"{agent} needs a model", fix="pass --model, and --base-url for your own endpoint")
     if missing := [name for name in env or () if name not in os.environ]:
         raise DLBenchError(f"the variable {missing[0]} is not set", where="--env", fix="set it, or leave it out")
     chosen = find_known(agent, PRESETS, "agent", "--agent") if agent else command or ""
     find_program(shlex.split(chosen)[0])
+    if shutil.which("git") is None:
+        raise DLBenchError("there is no program git", fix="install it: it makes the work folders and the patches")
     endpoint = find_endpoint(model, base_url, api_key) if model or base_url else None
     settings = AgentRun(
         make_engine(WorkerOptions(1, sandbox=sandbox)),
@@ -99,10 +103,6 @@ def run(
     )
     loaded, opened = dataset.load(benchmark), open_tasks(Chosen(benchmark, instance=task))
     locks = [lock_of(one.prepared.project, loaded.root).read_text(encoding="utf-8") for one in opened]
-    for one in opened:
-        if failures := profile_release(settings.engine, one, workers).failures:
-            what = f"{len(failures)} tests do not pass on the release: {next(iter(failures.items()))}"
-            raise DLBenchError(what, where=one.record.id, fix="leave this task out: name others by --task")
     tasks = [open_rebuild(*both) for both in zip(opened, locks, strict=True)]
     config = {
         "dlbench": __version__,
@@ -113,6 +113,7 @@ def run(
         "samples": samples,
         "limits": asdict(limits),
         "env": sorted(env or ()),
+        "mount": sorted(map(str, settings.mounts)),
         "instances": [one.name for one in tasks],
         "date": datetime.now(UTC).date().isoformat(),
         "endpoint": shown_url(endpoint.base_url) if endpoint is not None else None,
@@ -122,12 +123,27 @@ def run(
         kept = [one for one in journal.records() if one["status"] != Status.HARNESS_ERROR]
         done = {(one["instance"], one["sample"]) for one in kept}
         waiting = [(one, sample) for sample in range(samples) for one in tasks if (one.name, sample) not in done]
+        names = {one.name for one, _ in waiting}
+        _profile(settings.engine, [one for one in opened if one.record.id in names], workers)
         log(f"{len(waiting)} attempts in the sandbox {settings.sandbox.name}")
         with counted("attempts", len(tasks) * samples) as progress:
             progress.keep(len(tasks) * samples - len(waiting))
             for record in _attempt_all(settings, waiting, journal, out / "attempts", workers):
                 progress(_describe(record))
     _summarize(read_run(out).verdicts)
+
+
+def _profile(engine: "Engine", tasks: "list[RebuildTask]", workers: int) -> None:
+    """Run the releases' tests, which may take minutes, before the first attempt."""
+    from dlbench.execution.rebuild import profile_release
+
+    with counted("releases", len(tasks)) as progress:
+        for one in tasks:
+            if failures := profile_release(engine, one, workers).failures:
+                test, why = next(iter(failures.items()))
+                what = f"{len(failures)} tests do not pass on the release; the first, {test}: {why}"
+                raise DLBenchError(what, where=one.record.id, fix="leave this task out: name others by --task")
+            progress(one.record.id)
 
 
 def _attempt_all(
@@ -156,7 +172,7 @@ def _attempt_all(
 
 def _describe(record: dict[str, Any]) -> str:
     facts, leaks = record.get("agent", {}), Counter(leak["kind"] for leak in record.get("leaks", ()))
-    tokens = facts.get("prompt_tokens", 0) + facts.get("completion_tokens", 0)
+    tokens = sum(facts.get(f"{kind}_tokens", 0) for kind in ("prompt", "completion", "estimated"))
     parts = [f"{record['status']}, {Verdict.from_record(record).share:.1%} of hidden tests"]
     parts += [f"{facts.get('seconds', 0):.0f} s", f"{facts.get('requests', 0)} requests", f"{tokens} tokens"]
     parts += [f"limit reached: {facts['stopped']}"] if facts.get("stopped") else []

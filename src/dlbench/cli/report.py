@@ -136,6 +136,8 @@ def show_scores(
 
     runs = name_runs([read_run(folder) for folder in folders])
     data = collect_report_data(runs, open_track(benchmark, find_track(runs.values())), cutoffs or CUTOFFS)
+    if cutoffs and not has_functions(data.benchmark):
+        raise DLBenchError("rebuild tasks are not split by date", where="--cutoff", fix="leave it out")
     known = list_axes(data.benchmark)
     if wrong := [axis for axis in axes or () if axis not in known]:
         fix = f"use any of: {', '.join(known)}"

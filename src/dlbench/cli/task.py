@@ -61,7 +61,9 @@ def submit(
     benchmark: BenchmarkOption = None,
     out: Annotated[Path | None, typer.Option(help="Run folder: also add the verdict there.")] = None,
     model: Annotated[str | None, typer.Option("--name", help="Who solved it (default: the name of --out).")] = None,
-    sample: Annotated[int, typer.Option(min=0, help="Number of the attempt; the same again replaces it.")] = 0,
+    sample: Annotated[
+        int, typer.Option(min=0, help="Index of the attempt; submitting it again replaces its verdict.")
+    ] = 0,
     json: JsonOption = False,
 ) -> None:
     """Judge an answer: the share of hidden tests that pass, and whether all do."""

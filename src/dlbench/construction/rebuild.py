@@ -162,7 +162,7 @@ class RebuildConstruction:
                 raise NotSuitable(what, where=self.name, fix="pass another range as --lines")
             return units
 
-        divide(self._traced)  # before the tests run in other orders for nothing
+        divide(self._traced)  # before the tests run in other orders needlessly
         return divide(self._stable.tests)
 
     def _list_bodies(self, paths: Iterable[str]) -> set[str]:
@@ -285,7 +285,7 @@ class RebuildConstruction:
         allowed = self._stable.allowed
         try:
             run = self._run(tests, texts, tuple(texts), allowed, what)
-        except NotSuitable:  # what the whole does to itself, a part does to others
+        except NotSuitable:  # accesses inside the whole become accesses from outside
             release = f"{where}: running {len(tests)} tests on the release"
             learned = self._run(tests, {}, tuple(texts), allowed, release, _SHUFFLES[0])["learned"]
             run = self._run(tests, texts, tuple(texts), (*allowed, *learned), what)

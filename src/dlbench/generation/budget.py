@@ -21,7 +21,7 @@ from dlbench.generation.model import Answer, Message, Request
 from dlbench.generation.providers import presets
 
 # Code has about three characters per token; a bound must err on the low side.
-_CHARACTERS_PER_TOKEN = 3
+CHARACTERS_PER_TOKEN = 3
 _OURS = Path(__file__).with_name("prices.toml")
 _FORM = 'write ["NAME"], then input = … and output = … in dollars per million tokens'
 
@@ -119,7 +119,7 @@ class Budget:
         if counted is None and answer.finish_reason == "context_length":
             return
         characters = len(answer.text) + len(answer.reasoning)
-        estimate = prompt_characters / _CHARACTERS_PER_TOKEN, characters / _CHARACTERS_PER_TOKEN
+        estimate = prompt_characters / CHARACTERS_PER_TOKEN, characters / CHARACTERS_PER_TOKEN
         prompt, completion = counted or estimate
         self.spent.tokens += prompt + completion
         cost = self.cost_of(answer.usage)
@@ -128,7 +128,7 @@ class Budget:
     @asynccontextmanager
     async def reserve(self, request: Request) -> AsyncIterator[None]:
         """Reserve the maximum that this request can use while it is in flight."""
-        prompt = count_characters(request.messages) / _CHARACTERS_PER_TOKEN
+        prompt = count_characters(request.messages) / CHARACTERS_PER_TOKEN
         most = Usage(1, prompt + request.max_tokens, self._price_of(prompt, request.max_tokens))
         async with self._changed:
             while (shortage := self._find_shortage(most)) is not None:

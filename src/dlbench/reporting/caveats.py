@@ -166,6 +166,11 @@ def run_caveats(name: str, run: Run, benchmark: TrackBenchmark) -> list[str]:
     found = [*coverage_caveats(name, run, benchmark), *_cut_caveats(name, run, benchmark), *_empty_caveats(name, run)]
     if missing := find_unjudged(run):
         found.append(f"NOT FINISHED: {missing} samples of {name} have no verdict yet and are not counted.")
+    if leaks := sum(bool(record.get("leaks")) for record in run.verdicts):
+        found.append(
+            f"LEAKS: in {leaks} of {len(run.verdicts)} attempts of {name} the agent tried to reach more than the task"
+            " shows (`leaks` in verdicts.jsonl). They count like all others; check them."
+        )
     return found
 
 

@@ -46,7 +46,7 @@ def render_card(
 
 
 def tabulate_rebuilds(instances: Iterable[TrackInstance], benchmark: Benchmark) -> Tabled:
-    """One row per rebuild task, by lines to write, with the labels of most functions inside."""
+    """One row per rebuild task, by lines to write, with the most frequent labels of the functions inside."""
     records = [one for one in instances if isinstance(one, Rebuild)]
     functions = benchmark.instances.values()
     return tabulate(sorted(records, key=lambda one: one.lines), {

@@ -14,9 +14,10 @@ from dlbench.scoring.significance import cohen_h, holm, mcnemar, odds_ratio, sig
 from dlbench.scoring.tally import Tally, mean
 
 Tallies = Mapping[str, Tally]
-_FINEST = 100
+_FINEST, _FINEST_OF_TESTS = 100, 10_000
 """The permutation test counts shares in whole units: as fine as the numbers of samples require, in hundredths at the
-finest. Rounding keeps it valid, since a rounded difference changes its sign when A and B are swapped."""
+finest; shares of tests are finer. Rounding keeps it valid, since a rounded difference changes its
+sign when A and B are swapped."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ def compare(runs: Mapping[str, Tallies], benchmark: TrackBenchmark, *, only_firs
     kept = common.instances
     by_tests = not has_functions(benchmark)
     step = (
-        _FINEST
+        _FINEST_OF_TESTS
         if by_tests
         else min(_FINEST, math.lcm(*(tallies[one].samples for tallies in runs.values() for one in kept)))
     )
