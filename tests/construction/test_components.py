@@ -109,8 +109,9 @@ def construct(root: Path, *options: object) -> Result:
 
 @pytest.fixture(scope="module")
 def proposal(root: Path) -> Path:
-    result = construct(root)
+    result = construct(root, "--orders", 2)
     assert result.exit_code == 0, result.output
+    assert result.output.count("on the release, order ") == 1
     (found,) = (root / "out").iterdir()
     return found
 
@@ -188,7 +189,7 @@ def test_a_description_that_quotes_the_code_or_a_docstring_is_reported(component
 
 def test_a_second_run_repeats_nothing(root: Path, proposal: Path) -> None:
     before = (root / "work/model/rebuild_runs.jsonl").read_bytes()
-    assert construct(root).exit_code == 0
+    assert construct(root, "--orders", 2).exit_code == 0
     assert (root / "work/model/rebuild_runs.jsonl").read_bytes() == before
 
 

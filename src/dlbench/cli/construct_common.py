@@ -106,6 +106,9 @@ class ObserveOptions:
     test_seconds: Annotated[
         float, typer.Option(min=1, help="Time of all chosen tests of the project: the fastest first, then more cases.")
     ] = 120.0
+    orders: Annotated[
+        int, typer.Option(min=2, max=5, help="Orders in which the tests must pass; `validate --shuffle` tries more.")
+    ] = 5
     workers: WorkersOption = None
     sandbox: SandboxOption = "auto"
 
@@ -125,7 +128,8 @@ class ObserveOptions:
         pipeline = Pipeline(engine, WorkFolder(self.work), spec, log, workers=options.count)
         if is_known:
             pipeline.root = known.root
-        return kind(pipeline, is_known=is_known, seconds=self.seconds, test_seconds=self.test_seconds)
+        own = {"seconds": self.seconds, "test_seconds": self.test_seconds}
+        return kind(pipeline, is_known=is_known, orders=self.orders, **own)
 
 
 ProjectArgument = Annotated[

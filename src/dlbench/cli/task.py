@@ -113,8 +113,9 @@ def _describe(verdict: Verdict) -> list[str]:
         f"task     {verdict.instance}",
         f"status   {verdict.status}",
         f"hidden   {count(verdict.tests)} passed ({verdict.share:.1%})",
-        f"visible  {count(verdict.visible)} passed",
     ]
+    if verdict.visible:
+        lines.append(f"visible  {count(verdict.visible)} passed")
     if verdict.message:
         lines.append(f"message  {verdict.message.strip().splitlines()[-1]}")
     lines += [f"broken   {test}" for test in verdict.extra.get("broken", {})]

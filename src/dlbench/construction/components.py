@@ -31,11 +31,11 @@ _LEAST_FUNCTIONS = 4
 """Test functions, whatever their cases."""
 _LEAST_COVERED = 0.8
 """Share of the lines that the tests run."""
-_LEAST_SHARED = 0.25
+_LEAST_SHARED = 0.4
 """Share of tests that two definitions of a group have in common."""
-_SECONDS = 40.0
+_SECONDS = 20.0
 """Of the tests that run a component; half as much for those that only run what is beside it."""
-_MOST_TESTS = 300
+_MOST_TESTS = 200
 
 
 @dataclass(frozen=True)
@@ -76,10 +76,14 @@ class Proposal:
         return Unit(f"component-{self.name}", tuple(sorted({node.path for node in self.nodes})), asked)
 
     def rate(self, functions: int) -> float:
-        """Better with more tests, and with more lines that they run; worse if most tests of the project need it."""
+        """Better with more tests that run more of it; worse if its parts have tests of their own or are in many files,
+        or if most tests of the project need it."""
+        own = self.functions
         covered = sum(node.covered for node in self.nodes) / self.lines
-        is_large = self.lines >= 150
-        return min(len(self.functions), 30) / 30 + covered + 0.5 * is_large - (len(self.functions) > 0.6 * functions)
+        tests = set().union(*(node.tests for node in self.nodes))
+        common = sum(len(node.tests) for node in self.nodes) / len(self.nodes) / len(tests)
+        score = min(len(own), 20) / 20 + covered + common + 0.5 * (self.lines >= 150)
+        return score - 0.2 * (len(self.unit.files) - 1) - (len(own) > 0.6 * functions)
 
 
 class ComponentConstruction(TaskConstruction):
@@ -163,9 +167,10 @@ class ComponentConstruction(TaskConstruction):
             for seed in nodes:
                 if not seed.is_private:
                     groups.append((seed.name, {seed}))
-                    groups += ((seed.name, self._grow(seed, target)) for target in _TARGETS)
+                    groups += (("", self._grow(seed, target)) for target in _TARGETS)
         for name, nodes in groups:
-            one = Proposal(name, frozenset(self._add_helpers(nodes)))
+            largest = max(nodes, key=lambda node: (not node.is_private, node.lines, node.name))
+            one = Proposal(name or largest.name, frozenset(self._add_helpers(nodes)))
             covered = sum(node.covered for node in one.nodes)
             is_tested = len(one.functions) >= _LEAST_FUNCTIONS and covered >= _LEAST_COVERED * one.lines
             if SIZES[0] <= one.lines <= SIZES[1] and is_tested and len(one.unit.files) <= _MOST_FILES:

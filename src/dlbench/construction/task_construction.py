@@ -1,6 +1,6 @@
 """Observe a project's tests, and find those that need a part of its code: what all tasks of many files are made from.
 
-The tests are traced once on the release, and run in four other orders; a test counts if it passes every time.
+The tests are traced once on the release, and run in up to four other orders; a test counts if it passes every time.
 Definitions that run on import keep their bodies, because nothing could be imported without them. Results of finished
 runs are kept in the work folder.
 """
@@ -57,11 +57,18 @@ class TaskConstruction:
     least_tests = 1
 
     def __init__(
-        self, pipeline: Pipeline, *, is_known: bool, seconds: float, test_seconds: float = TEST_SECONDS
+        self,
+        pipeline: Pipeline,
+        *,
+        is_known: bool,
+        seconds: float,
+        test_seconds: float = TEST_SECONDS,
+        orders: int = 1 + len(_SHUFFLES),
     ) -> None:
         """`is_known`: the project's record and lock exist, so that nothing is looked up on the index. `seconds`: of the
-        trace. `test_seconds`: of all chosen tests."""
+        trace. `test_seconds`: of all chosen tests. `orders`: in which they must pass, the trace included."""
         self.pipeline, self.is_known, self.seconds, self.test_seconds = pipeline, is_known, seconds, test_seconds
+        self.shuffles = _SHUFFLES[: max(1, orders - 1)]
         self.engine, self.work, self.log, self.name = pipeline.engine, pipeline.work, pipeline.log, pipeline.name
 
     @property
@@ -197,7 +204,7 @@ class TaskConstruction:
         """The tests that pass in every order under the guards of an answer, which learn from the first order."""
         found = _Stable(choose_within(list(self._traced.values()), self.test_seconds))
         files = tuple(self._skeleton.modules)
-        for seed in _SHUFFLES:
+        for seed in self.shuffles:
             what = f"{self.name}: running {len(found.tests)} tests on the release, order {seed}"
             run = self._run(found.tests, {}, files, found.allowed, what, seed)
             found = _Stable(

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from dlbench.dataset.file_task import FileTask
+from dlbench.dataset.file_task import Component, FileTask
 from dlbench.dataset.labels import AXES
 from dlbench.dataset.loading import Benchmark
 from dlbench.dataset.plus import read_plus
@@ -73,6 +73,7 @@ def describe(benchmark: Benchmark, instances: Sequence[Instance]) -> Statistics:
 
 def describe_tasks(benchmark: TrackBenchmark) -> Statistics:
     records = [one for one in benchmark.instances.values() if isinstance(one, FileTask)]
+    sizes = (one.size for one in records if isinstance(one, Component))
     return {
         "version": str(benchmark.version),
         "instances": len(records),
@@ -82,6 +83,8 @@ def describe_tasks(benchmark: TrackBenchmark) -> Statistics:
         "definitions": sum(one.definitions for one in records),
         "visible_tests": sum(len(one.visible) for one in records),
         "hidden_tests": sum(len(one.hidden) for one in records),
+        "unchanged_tests": sum(len(one.unchanged) for one in records),
+        **{f"size_{size}": count for size, count in sorted(Counter(sizes).items())},
     }
 
 
