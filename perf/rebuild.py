@@ -13,10 +13,11 @@ import tempfile
 from pathlib import Path
 
 from dlbench.dataset import load
-from dlbench.dataset.rebuild import Rebuild, read_rebuilds, write_rebuild
+from dlbench.dataset.file_task import Rebuild
 from dlbench.dataset.skeleton import hash_skeleton, reduce_tree
+from dlbench.dataset.tracks import read_tasks, write_task
 from dlbench.execution import Engine, Limits, choose_sandbox
-from dlbench.execution.rebuild import RebuildTask, judge_rebuild
+from dlbench.execution.file_task import OpenTask, judge_files
 from dlbench.workspace import prepare
 
 MODULE = '''import time
@@ -68,7 +69,7 @@ def write_many(root: Path, tests: int, seconds: float) -> Path:
     hidden = tuple(ids[::2])
     visible = tuple(ids[1::2])
     facts = {"id": "many/rebuild-many", "project": "many", "version": "1.0", "files": files, "sha256": digest}
-    write_rebuild(benchmark, Rebuild(**facts, visible=visible, hidden=hidden, lines=4, definitions=1))
+    write_task(benchmark, Rebuild(**facts, visible=visible, hidden=hidden, lines=4, definitions=1))
     return benchmark
 
 
@@ -83,13 +84,13 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="dlbench-perf-") as folder:
         made = None if options.task else write_many(Path(folder), options.tests, options.milliseconds / 1000)
         benchmark = load(made)
-        records = read_rebuilds(benchmark.root)
+        records = read_tasks(benchmark.root)
         record = records[options.task] if options.task else next(iter(records.values()))
-        task = RebuildTask(record, prepare(benchmark.projects[record.project], benchmark.root))
+        task = OpenTask(record, prepare(benchmark.projects[record.project], benchmark.root))
         engine = Engine(choose_sandbox(), Limits())
         ratios = []
         for number in range(options.repeat + 1):  # the first one learns how long the tests take
-            verdict = judge_rebuild(engine, task, task.reference, workers=options.workers)
+            verdict = judge_files(engine, task, task.reference, workers=options.workers)
             if not verdict.passed:
                 print(verdict.status, verdict.message)
                 return 1

@@ -6,12 +6,12 @@ import pytest
 
 from dlbench.agents.sandbox import choose_agent_sandbox
 from dlbench.errors import DLBenchError
-from tests.execution.rebuild_toy import write_rebuild_toy
+from tests.execution.file_task_toy import write_toy
 
 
 @pytest.fixture(scope="session")
 def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_rebuild_toy(tmp_path_factory.mktemp("agents"))
+    return write_toy(tmp_path_factory.mktemp("agents"))
 
 
 @pytest.fixture(params=["bubblewrap", "sandlock"])

@@ -9,7 +9,7 @@ from typing import Any
 from typer.testing import CliRunner
 
 from dlbench.cli import app
-from tests.execution.rebuild_toy import RIGHT, TASK
+from tests.execution.file_task_toy import RIGHT, TASK
 from tests.generation.endpoint import Endpoint, Reply, completion
 
 KEY = "sk-a-secret-of-the-user"

@@ -15,7 +15,7 @@ import pytest
 from dlbench.runs.verdict import Verdict
 from dlbench.workspace.home import home
 from tests.agents.scripted import KEY, SOLVE, bash, run_agent, run_builtin
-from tests.execution.rebuild_toy import HIDDEN, TASK, write_rebuild_toy
+from tests.execution.file_task_toy import HIDDEN, TASK, write_toy
 from tests.generation.endpoint import Endpoint, refusal
 
 
@@ -224,7 +224,7 @@ def test_a_run_is_resumed_with_the_same_mounts_only(toys: Path, tmp_path: Path) 
 
 def test_a_release_is_run_only_for_attempts_that_are_left(tmp_path: Path) -> None:
     """Its tests fail on this machine; settings are refused and finished runs are resumed without them."""
-    broken, out = write_rebuild_toy(tmp_path / "toys"), tmp_path / "run"
+    broken, out = write_toy(tmp_path / "toys"), tmp_path / "run"
     for record in broken.glob("rebuilds/*.json"):
         record.write_text(record.read_text().replace(HIDDEN[0], "tests/test_core.py::test_none"))
     done = run_agent(broken, out, "--command", "ls")

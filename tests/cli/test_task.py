@@ -11,11 +11,22 @@ from typer.testing import CliRunner
 
 from dlbench.cli import app
 from dlbench.dataset import load
-from dlbench.execution.rebuild_folder import cut_tests
+from dlbench.execution.task_folder import cut_tests
 from dlbench.runs import read_run
 from dlbench.workspace import prepare
 from dlbench.workspace.home import home
-from tests.execution.rebuild_toy import CORE, CORE_TESTS, HIDDEN, RIGHT, TASK, VISIBLE, write_rebuild_toy
+from tests.execution.file_task_toy import (
+    COMPONENT,
+    CORE,
+    CORE_TESTS,
+    DESCRIPTION,
+    HIDDEN,
+    RIGHT,
+    TASK,
+    UNCHANGED,
+    VISIBLE,
+    write_toy,
+)
 
 REMOVED = (
     "values) - array.mean",
@@ -29,7 +40,7 @@ REMOVED = (
 
 @pytest.fixture(scope="module")
 def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_rebuild_toy(tmp_path_factory.mktemp("rebuild"))
+    return write_toy(tmp_path_factory.mktemp("rebuild"))
 
 
 def run(toys: Path, *arguments: object) -> tuple[int, str]:
@@ -81,6 +92,28 @@ def test_the_instructions_name_modules_required_names_and_a_command_that_runs(to
     environment = os.environ | {"PATH": f"{python.parent}:{os.environ['PATH']}"}
     done = subprocess.run(command, shell=True, cwd=folder, env=environment, capture_output=True, text=True)
     assert f"{len(VISIBLE)} passed" in done.stdout, done.stdout + done.stderr
+
+
+def test_a_component_is_described_without_docstrings(toys: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    assert run(toys, "checkout", COMPONENT, folder)[0] == 0
+    text = read_all(folder)
+    assert not [part for part in REMOVED if part in text]
+    for docstring in ("Every value times the factor", "Counts, from a start", "Values by name"):
+        assert docstring not in text
+    assert "def scale(values, factor=2):" in text
+    instructions = (folder / "INSTRUCTIONS.md").read_text()
+    assert DESCRIPTION in instructions
+    assert "- `toylib/core.py`: `Counter`" in instructions
+    assert "1 tests of `VISIBLE_TESTS.txt` pass now and must still pass" in instructions
+    assert (folder / "VISIBLE_TESTS.txt").read_text() == f"{UNCHANGED[0]}\n"
+    for path, content in RIGHT.items():
+        (folder / path).write_text(content)
+    status, output = run(toys, "submit", COMPONENT, folder, "--out", tmp_path / "run", "--workers", 1)
+    assert (status, "status   pass" in output) == (0, True), output
+    assert read_run(tmp_path / "run").config["track"] == "component"
+    status, output = invoke("report", tmp_path / "run", "--by", "stage", "--benchmark", toys)
+    assert (status, "training" in output) == (0, True), output
 
 
 def test_a_right_answer_is_submitted(toys: Path, folder: Path, tmp_path: Path) -> None:
@@ -162,7 +195,7 @@ def test_validate_accepts_a_sound_task(toys: Path) -> None:
 
 def test_a_copy_of_a_reduced_module_makes_a_task_invalid(tmp_path: Path) -> None:
     copy = CORE.replace("class Counter", "class Other") + "\n\nEXTRA = 1\n"
-    toys = write_rebuild_toy(tmp_path, {"examples/core.py": copy})
+    toys = write_toy(tmp_path, {"examples/core.py": copy})
     status, output = validate(toys, "--instance", TASK)
     assert (status, "examples/core.py shows most bodies of toylib/core.py" in output) == (1, True), output
 
@@ -183,6 +216,7 @@ def test_wrong_input_is_named(toys: Path, arguments: tuple[str, ...], message: s
 
 def test_a_benchmark_without_rebuild_tasks_says_so(toy_root: Path, tmp_path: Path) -> None:
     status, output = run(toy_root, "checkout", TASK, tmp_path / "x")
+    assert "there is no component task" in run(toy_root, "checkout", COMPONENT, tmp_path / "x")[1]
     assert (status, "there is no rebuild task" in output) == (1, True), output
 
 

@@ -7,11 +7,12 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from dlbench.cli import app
-from dlbench.construction.rebuild import choose_within
+from dlbench.construction.task_construction import choose_within
 from dlbench.construction.trace import TracedTest
 from dlbench.dataset import load
-from dlbench.dataset.rebuild import Rebuild, read_rebuilds, write_rebuild
+from dlbench.dataset.file_task import Rebuild
 from dlbench.dataset.skeleton import hash_skeleton, reduce_tree
+from dlbench.dataset.tracks import read_tasks, write_task
 from dlbench.workspace.source import source_tree
 from tests.scaffold import write_project
 
@@ -168,7 +169,7 @@ def construct(root: Path, *options: str) -> Result:
 def made(root: Path) -> Rebuild:
     result = construct(root, "--lines", "5", "100")
     assert result.exit_code == 0, result.output
-    return read_rebuilds(root / "benchmark")["model/rebuild-model"]
+    return read_tasks(root / "benchmark")["model/rebuild-model"]
 
 
 def test_modules_that_tests_reach_are_removed(made: Rebuild) -> None:
@@ -217,18 +218,18 @@ def test_a_second_run_repeats_nothing_and_finds_the_same(made: Rebuild, root: Pa
     before = journal.read_bytes()
     assert construct(root, "--lines", "5", "100").exit_code == 0
     assert journal.read_bytes() == before
-    assert read_rebuilds(root / "benchmark")[made.id] == made
+    assert read_tasks(root / "benchmark")[made.id] == made
 
 
 def test_tasks_of_another_size_have_other_modules_and_share_the_runs_on_the_release(made: Rebuild, root: Path) -> None:
     others = root / "small"
-    whole = write_rebuild(
+    whole = write_task(
         others, made.model_copy(update={"id": "model/rebuild-whole", "files": ("model/registry.py",), "kept": ()})
     )
     runs = (root / "work/model/rebuild_runs.jsonl").read_text()
     assert construct(root, "--lines", "5", "8", "--into", str(others)).exit_code == 0
     whole.unlink()
-    assert [one.files for one in read_rebuilds(others).values()] == [("model/losses.py",)]
+    assert [one.files for one in read_tasks(others).values()] == [("model/losses.py",)]
     added = (root / "work/model/rebuild_runs.jsonl").read_text().removeprefix(runs)
     assert "on the skeleton" in added
     assert "on the release" not in added
@@ -281,5 +282,5 @@ def test_the_release_solves_its_task_and_the_skeleton_does_not(made: Rebuild, ro
 
 def test_a_record_that_shows_a_judging_test_is_refused(made: Rebuild) -> None:
     row = json.loads(made.model_dump_json()) | {"visible": [made.hidden[0]]}
-    with pytest.raises(ValueError, match="both visible and hidden"):
+    with pytest.raises(ValueError, match="in two of visible, hidden and unchanged"):
         Rebuild.model_validate(row)

@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest
 
 from dlbench.dataset import Kind
+from dlbench.dataset.file_task import BlindAttempt, Component
+from dlbench.dataset.records import Labels, Votes
+from dlbench.dataset.tracks import write_task
 from dlbench.dataset.validation import check_records
 
 OURS = Path(__file__).parents[2] / "benchmark"
@@ -120,3 +123,70 @@ def test_without_rules_votes_are_optional_but_binding(ruled):
 def test_unknown_rule_is_reported(ruled):
     (ruled / "rules.toml").write_text("prompt_letters = 9\n")
     assert find(ruled) == [Kind.MALFORMED_RECORD]
+
+
+WORDS = "A component is described in words of our own. " * 20
+
+
+def vote(*data):
+    return Votes(stage=("training",) * 3, task=("general",) * 3, data=data)
+
+
+COMPONENT = Component(
+    id="toy/component-losses",
+    project="toy",
+    version="1.0",
+    files=("toy/core.py",),
+    asked=("toy/core.py::Loss",),
+    hidden=tuple(f"tests/test_core.py::test_{number}" for number in range(5)),
+    description=WORDS,
+    labels=Labels(stage="training", task="general", data="others"),
+    votes=vote("others", "others", "others"),
+    lines=200,
+    definitions=10,
+    sha256="0" * 64,
+    attempts=(BlindAttempt(kind="answer", solved=False, share=0.5, failure="skill"),),
+    reviewer="somebody else",
+)
+
+
+def find_component(root: Path, **fields) -> list[Kind]:
+    write_task(root, COMPONENT.model_copy(update=fields))
+    return find(root)
+
+
+def test_component_that_keeps_every_rule_is_no_problem(ruled):
+    assert find_component(ruled) == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "kind"),
+    [
+        ({"description": "Too short."}, Kind.PROMPT_LENGTH),
+        ({"description": WORDS * 10}, Kind.PROMPT_LENGTH),
+        ({"description": f"DRAFT, not reviewed: {WORDS}"}, Kind.PROMPT_IS_A_DRAFT),
+        ({"lines": 59}, Kind.TASK_SIZE),
+        ({"lines": 1001}, Kind.TASK_SIZE),
+        ({"attempts": ()}, Kind.NOT_REVIEWED),
+        (
+            {"attempts": (BlindAttempt(kind="agent", solved=False, share=0.0, failure="description"),)},
+            Kind.NOT_REVIEWED,
+        ),
+        ({"reviewer": " "}, Kind.NOT_REVIEWED),
+        ({"votes": vote("others", "others")}, Kind.TOO_FEW_VOTES),
+        ({"votes": vote("image", "image", "others")}, Kind.LABEL_AGAINST_VOTES),
+    ],
+)
+def test_component_against_a_rule_is_reported(ruled, fields, kind):
+    assert find_component(ruled, **fields) == [kind]
+
+
+def test_components_of_a_project_are_limited(ruled):
+    for number in range(7):
+        write_task(ruled, COMPONENT.model_copy(update={"id": f"toy/component-losses{number}"}))
+    assert find(ruled) == [Kind.PROJECT_TOO_LARGE]
+
+
+def test_a_failed_attempt_needs_the_class_of_its_failure():
+    with pytest.raises(ValueError, match="needs the class of its failure"):
+        BlindAttempt(kind="answer", solved=False, share=0.0)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import dlbench
-from dlbench.dataset.skeleton import Module, Skeleton, hash_skeleton, reduce_module, reduce_tree
+from dlbench.dataset.skeleton import Module, Skeleton, cut_definitions, hash_skeleton, reduce_module, reduce_tree
 
 MODULE = '''\
 """Losses."""
@@ -226,3 +226,26 @@ def test_measures_count_code_and_definitions(tree: Path) -> None:
 def test_the_digest_of_a_skeleton_depends_on_what_is_kept(tree: Path) -> None:
     digests = {hash_skeleton(reduce_tree(tree, ["pkg/a.py"], kept)) for kept in ([], ["pkg/a.py::run"], [])}
     assert len(digests) == 2
+
+
+def test_asked_definitions_lose_docstrings_too_and_everything_else_stays(tmp_path: Path) -> None:
+    (tmp_path / "losses.py").write_text(MODULE)
+    (reduced,) = cut_definitions(tmp_path, ["losses.py::Loss", "losses.py::_double"]).values()
+    compile(reduced.text, "losses.py", "exec")
+    text = reduced.text
+    for gone in ("A loss.", "Twice the weight.", "secret: first", "# secret\n        # secret", "_double", "_private"):
+        assert gone not in text
+    assert "class Loss(Base):\n\n    weight: float = 1.0\n" in text
+    assert "    @property\n    def doubled(self) -> float:\n        raise NotImplementedError\n" in text
+    assert text[text.index("def _default") :] == MODULE[MODULE.index("def _default") :]
+    assert text.startswith(MODULE[: MODULE.index('    """A loss."""')])
+    assert (reduced.lines, reduced.definitions) == (8, 6)
+
+
+def test_a_docstring_that_is_all_of_a_body_is_replaced(tmp_path: Path) -> None:
+    source = 'class Odd(ValueError):\n    """Odd."""\n\n\nclass Base:\n    def size(self):\n        """A size."""\n'
+    (tmp_path / "a.py").write_text(f"{source}\n    def last(self): return 1\n")
+    (reduced,) = cut_definitions(tmp_path, ["a.py::Odd", "a.py::Base"]).values()
+    compile(reduced.text, "a.py", "exec")
+    expected = "class Odd(ValueError):\n    pass\n\n\nclass Base:\n    def size(self):\n        pass\n"
+    assert reduced.text == f"{expected}\n    def last(self): raise NotImplementedError\n"

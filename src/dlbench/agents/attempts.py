@@ -19,10 +19,10 @@ from dlbench.agents.sandbox import PORT, AgentCell, run_agent
 from dlbench.errors import DLBenchError
 from dlbench.execution.engine import Engine
 from dlbench.execution.file_sets import FileSet
+from dlbench.execution.file_task import OpenTask, judge_files
 from dlbench.execution.limits import Limits
-from dlbench.execution.rebuild import RebuildTask, judge_rebuild
-from dlbench.execution.rebuild_folder import INSTRUCTIONS, read_answer, write_folder
 from dlbench.execution.sandbox import Sandbox, open_cell
+from dlbench.execution.task_folder import INSTRUCTIONS, read_answer, write_folder
 from dlbench.generation.budget import Budget
 from dlbench.generation.providers import Endpoint
 from dlbench.runs.verdict import Outcome, Status, Verdict
@@ -39,7 +39,7 @@ _SUSPICIOUS = {
     r"|\bnpm +i|\b(curl|wget)\b|\bgit +(clone|fetch|pull)\b",
     "copies": r"(site|dist)-packages/\S{0,200}({names})|\bpip\S* +(show|cache)|\.cache\b|\.whl\b"
     r"|\b(find|locate|grep -\S+ \S+) +/(usr|root|home|opt|var|etc)?(?=[\s'\"]|$)",
-    "hidden_tests": r"\b(find|locate|ls|cat|grep|rg)\b[^\n]{0,200}(hidden|(rebuilds|verdicts)\b)",
+    "hidden_tests": r"\b(find|locate|ls|cat|grep|rg)\b[^\n]{0,200}(hidden|(rebuilds|components|releases|verdicts)\b)",
     "workspace": r"DLBENCH_HOME|{home}",
     "judge": r"\bkill\b[^\n;&|]{0,200} -?1\b|\b(pkill|killall)\b[^\n;&|]{0,200}(dlbench|bwrap|judge)"
     r"|\bos\.kill\(|/proc/\d+/",
@@ -63,14 +63,14 @@ class AgentTask:
     """The verdict on a folder, and the files that it changes."""
 
 
-def open_rebuild(task: RebuildTask, requirements: str) -> AgentTask:
+def open_agent_task(task: OpenTask, requirements: str) -> AgentTask:
     def judge(engine: Engine, folder: Path, sample: int) -> tuple[Verdict, FileSet]:
         files, links, problem = dict[str, bytes | None](), list[str](), ""
         try:
             files, links = read_answer(task, folder)
         except (DLBenchError, OSError, RecursionError) as error:
             problem = f"the folder cannot be read: {error}"
-        verdict = judge_rebuild(engine, task, files, links=links, sample=sample)
+        verdict = judge_files(engine, task, files, links=links, sample=sample)
         return replace(verdict, message=problem or verdict.message), files
 
     def write(folder: Path) -> None:

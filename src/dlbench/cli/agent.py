@@ -20,6 +20,7 @@ from dlbench.cli.engine import make_engine
 from dlbench.cli.models import ApiKeyOption, BaseUrlOption, PricesOption
 from dlbench.cli.output import counted, log
 from dlbench.cli.task import open_tasks
+from dlbench.dataset.labels import Track
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import Journal
 from dlbench.registry import find_known
@@ -29,9 +30,9 @@ from dlbench.runs.verdict import VERDICTS, Status, Verdict
 if TYPE_CHECKING:
     from dlbench.agents.attempts import AgentRun, AgentTask
     from dlbench.execution import Engine
-    from dlbench.execution.rebuild import RebuildTask
+    from dlbench.execution.file_task import OpenTask
 
-agent = add_group("agent", "Evaluate coding agents on rebuild tasks: docs/agents.md.")
+agent = add_group("agent", "Evaluate coding agents on tasks of many files: docs/agents.md.")
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,10 @@ def run(
     model: Annotated[str, typer.Option(help="Model to use; replaces the one that the agent requests.")] = "",
     base_url: BaseUrlOption = None,
     api_key: ApiKeyOption = None,
-    task: Annotated[list[str] | None, typer.Option(help="Only this task (repeatable; default: all).")] = None,
+    task: Annotated[
+        list[str] | None, typer.Option(help="Only this task (repeatable; default: all of --track).")
+    ] = None,
+    track: Annotated[Track, typer.Option(help="Without --task: all tasks of this kind.")] = Track.REBUILD,
     samples: Annotated[int, typer.Option("--samples", "-n", min=1, help="Attempts at each task.")] = 1,
     out: Annotated[Path, typer.Option(help="Run folder.")] = Path("runs/agent"),
     workers: Annotated[int, typer.Option(min=1, help="Attempts at the same time.")] = 1,
@@ -70,7 +74,7 @@ def run(
     benchmark: BenchmarkOption = None,
 ) -> None:
     """Let an agent attempt tasks, and judge what it leaves. Rerun to resume."""
-    from dlbench.agents.attempts import PRESETS, AgentRun, find_program, open_rebuild
+    from dlbench.agents.attempts import PRESETS, AgentRun, find_program, open_agent_task
     from dlbench.agents.sandbox import choose_agent_sandbox
     from dlbench.dataset.validation import name_records
     from dlbench.execution import Limits
@@ -101,13 +105,13 @@ def run(
         tuple(place.resolve() for place in mount or ()),
         {name: os.environ[name] for name in env or ()},
     )
-    loaded, opened = dataset.load(benchmark), open_tasks(Chosen(benchmark, instance=task))
+    loaded, opened = dataset.load(benchmark), open_tasks(Chosen(benchmark, instance=task), None if task else track)
     locks = [lock_of(one.prepared.project, loaded.root).read_text(encoding="utf-8") for one in opened]
-    tasks = [open_rebuild(*both) for both in zip(opened, locks, strict=True)]
+    tasks = [open_agent_task(*both) for both in zip(opened, locks, strict=True)]
     config = {
         "dlbench": __version__,
         "benchmark": name_records(loaded),
-        "track": "rebuild",
+        "track": opened[0].record.track,
         "agent": agent or Secrets(*(endpoint.secrets if endpoint is not None else ())).hide(chosen),
         "model": f"{agent or Path(shlex.split(chosen)[0]).name} {model}".strip(),
         "samples": samples,
@@ -133,9 +137,9 @@ def run(
     _summarize(read_run(out).verdicts)
 
 
-def _profile(engine: "Engine", tasks: "list[RebuildTask]", workers: int) -> None:
+def _profile(engine: "Engine", tasks: "list[OpenTask]", workers: int) -> None:
     """Run the releases' tests, which may take minutes, before the first attempt."""
-    from dlbench.execution.rebuild import profile_release
+    from dlbench.execution.file_task import profile_release
 
     with counted("releases", len(tasks)) as progress:
         for one in tasks:

@@ -144,12 +144,14 @@ def robustness(
 ) -> None:
     """Check whether the ranking of runs holds on resampled instances, without one project or label, on other splits."""
     from dlbench.analysis.rankings import measure_robustness
-    from dlbench.dataset.rebuild import has_functions
+    from dlbench.dataset.tracks import has_functions
     from dlbench.reporting import studies
 
     sides = read_compared_runs(runs, chosen)
     if not has_functions(sides.benchmark):
-        raise DLBenchError("it is measured on functions only, these are runs on rebuild", fix="use `dlbench compare`")
+        raise DLBenchError(
+            f"it is measured on functions only, these are runs on {sides.benchmark.track}", fix="use `dlbench compare`"
+        )
     found = measure_robustness(sides.tallies, chosen.benchmark, other_split)
     tables = {
         "the order": studies.tabulate_order(found),

@@ -32,7 +32,7 @@ from dlbench.registry import find_known, list_near
 from dlbench.runs.verdict import Confirm
 
 if TYPE_CHECKING:
-    from dlbench.dataset.rebuild import TrackBenchmark
+    from dlbench.dataset.tracks import TrackBenchmark
 
 SECTIONS = {
     "Look at the tasks": ("list", "show", "prompt", "stats", "browse"),
@@ -83,7 +83,7 @@ def _find_benchmark(text: str) -> Path:
     return place_training_set() if text == "train-set" else Path(text)
 
 
-TrackOption = Annotated[Track, typer.Option(help="Which kind of instances; rebuild: docs/rebuild.md.")]
+TrackOption = Annotated[Track, typer.Option(help="Which kind of instances; docs/tracks.md.")]
 BenchmarkOption = Annotated[
     Path | None,
     typer.Option(
@@ -223,7 +223,7 @@ class Chosen:
 
     def open_track(self, track: Track) -> "TrackBenchmark":
         """The benchmark with the chosen instances of a track."""
-        from dlbench.dataset.rebuild import open_track
+        from dlbench.dataset.tracks import open_track
 
         whole = open_track(self.benchmark, track)
         if track is Track.FUNCTION:
@@ -233,12 +233,12 @@ class Chosen:
             fix = "choose them by --instance, --instances, --project or --limit"
             raise DLBenchError(f"--{'set' if used == ['part'] else (used or ['split'])[0]} is for functions", fix=fix)
         ids = (*(self.instance or ()), *(_read_ids(self.list_file, whole) if self.list_file else ()))
-        chosen = [find_known(one, whole.instances, "rebuild task") for one in ids] or list(whole.instances.values())
+        chosen = [find_known(one, whole.instances, f"{track} task") for one in ids] or list(whole.instances.values())
         projects = [find_known(one, whole.projects, "project").name for one in self.project or whole.projects]
         found = {one.id: one for one in chosen if one.project in projects}
         if not found:
-            fix = "`dlbench construct rebuild` makes some; name another benchmark by --benchmark"
-            raise DLBenchError("there is no such rebuild task", where=str(whole.root), fix=fix)
+            fix = "`dlbench construct` makes some; name another benchmark by --benchmark"
+            raise DLBenchError(f"there is no such {track} task", where=str(whole.root), fix=fix)
         return replace(whole, instances=dict(list(found.items())[: self.limit]))
 
 

@@ -4,11 +4,20 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, TypeVar
 
 import typer
 
-from dlbench.cli.app import JsonOption, WorkerOptions, add_group, command, need
+from dlbench.cli.app import (
+    BenchmarkOption,
+    JsonOption,
+    SandboxOption,
+    WorkerOptions,
+    WorkersOption,
+    add_group,
+    command,
+    need,
+)
 from dlbench.cli.engine import make_engine
 from dlbench.cli.output import counted, log, print_json
 from dlbench.errors import DLBenchError
@@ -16,7 +25,10 @@ from dlbench.errors import DLBenchError
 if TYPE_CHECKING:
     from dlbench.construction.pipeline import Pipeline
     from dlbench.construction.project_spec import ProjectSpec
+    from dlbench.construction.task_construction import TaskConstruction
     from dlbench.execution import Engine
+
+    AnyConstruction = TypeVar("AnyConstruction", bound=TaskConstruction)
 
 construct = add_group("construct", "Make verified instances out of Python projects, in nine steps.")
 
@@ -74,6 +86,51 @@ class ProjectOptions:
         report_failures(failed)
         if failed:
             raise typer.Exit(1)
+
+
+@dataclass(frozen=True)
+class ObserveOptions:
+    """Where tasks of many files come from, and how their tests are observed."""
+
+    into: Annotated[
+        Path | None, typer.Option(help="Benchmark folder for the records (default: the one with the project).")
+    ] = None
+    projects: Annotated[
+        Path | None, typer.Option(help="TOML file with what is known about projects that are not in the benchmark.")
+    ] = None
+    benchmark: BenchmarkOption = None
+    work: WorkOption = WORK
+    seconds: Annotated[
+        float, typer.Option("--trace-seconds", min=1, help="Time limit for all tests of the project together.")
+    ] = 600.0
+    test_seconds: Annotated[
+        float, typer.Option(min=1, help="Time of all chosen tests of the project: the fastest first, then more cases.")
+    ] = 120.0
+    workers: WorkersOption = None
+    sandbox: SandboxOption = "auto"
+
+    def open(self, project: str, kind: "type[AnyConstruction]") -> "AnyConstruction":
+        from dlbench import dataset
+        from dlbench.construction import WorkFolder
+        from dlbench.construction.pipeline import Pipeline
+        from dlbench.construction.project_spec import ProjectSpec, parse_spec, read_specs
+
+        need_construction()
+        known = dataset.load(self.benchmark)
+        is_known = project in known.projects
+        options = WorkerOptions(self.workers, sandbox=self.sandbox)
+        hints = {spec.name: spec for spec in read_specs(self.projects)} if self.projects else {}
+        spec = ProjectSpec(project) if is_known else hints.get(project) or parse_spec(project)
+        engine = make_construction_engine(options)
+        pipeline = Pipeline(engine, WorkFolder(self.work), spec, log, workers=options.count)
+        if is_known:
+            pipeline.root = known.root
+        return kind(pipeline, is_known=is_known, seconds=self.seconds, test_seconds=self.test_seconds)
+
+
+ProjectArgument = Annotated[
+    str, typer.Argument(help="A project of the benchmark, or one as for the other construction commands.")
+]
 
 
 def need_construction() -> None:

@@ -19,13 +19,15 @@ from dlbench.jsonl import write_whole
 from dlbench.registry import find_known
 
 if TYPE_CHECKING:
-    from dlbench.dataset.rebuild import Rebuild, TrackBenchmark, TrackInstance
+    from dlbench.dataset.file_task import FileTask
+    from dlbench.dataset.tracks import TrackBenchmark, TrackInstance
 
 
 @command("list")
 def list_instances(chosen: Chosen, track: TrackOption = Track.FUNCTION, json: JsonOption = False) -> None:
     """List instances, filtered by any label, project or date. Without a terminal: one id a line."""
-    from dlbench.dataset.rebuild import Rebuild, find_labels
+    from dlbench.dataset.file_task import FileTask
+    from dlbench.dataset.tracks import find_labels
 
     benchmark, functions = chosen.open_track(track), chosen.benchmark.instances.values()
     if json:
@@ -33,7 +35,7 @@ def list_instances(chosen: Chosen, track: TrackOption = Track.FUNCTION, json: Js
             [
                 one.model_dump(mode="json", exclude={"prompt"})
                 | {"project": one.project, "framework": benchmark.project_of(one).framework}
-                | ({"labels": find_labels(one, functions)} if isinstance(one, Rebuild) else {})
+                | ({"labels": find_labels(one, functions)} if isinstance(one, FileTask) else {})
                 for one in benchmark.instances.values()
             ]
         )
@@ -41,8 +43,8 @@ def list_instances(chosen: Chosen, track: TrackOption = Track.FUNCTION, json: Js
     if not sys.stdout.isatty():
         typer.echo("\n".join(benchmark.instances))
         return
-    if track is Track.REBUILD:
-        _draw_rebuilds(benchmark, chosen.benchmark)
+    if track is not Track.FUNCTION:
+        _draw_tasks(benchmark, chosen.benchmark)
         return
     typer.echo("\n".join(_lay_out(chosen.instances, get_terminal_size().columns)))
     typer.echo(f"{len(chosen.instances)} instances")
@@ -63,11 +65,11 @@ def _lay_out(instances: "Sequence[dataset.Instance]", width: int) -> list[str]:
     ]
 
 
-def _draw_rebuilds(chosen: "TrackBenchmark", benchmark: "dataset.Benchmark") -> None:
-    from dlbench.reporting.dataset_card import tabulate_rebuilds
+def _draw_tasks(chosen: "TrackBenchmark", benchmark: "dataset.Benchmark") -> None:
+    from dlbench.reporting.dataset_card import tabulate_records
     from dlbench.reporting.tables import draw
 
-    open_console().print(draw("rebuild tasks", tabulate_rebuilds(chosen.instances.values(), benchmark)))
+    open_console().print(draw(f"{chosen.track} tasks", tabulate_records(chosen.instances.values(), benchmark)))
 
 
 @command("show")
@@ -78,15 +80,16 @@ def show(
     json: JsonOption = False,
 ) -> None:
     """Show one instance: where it is, its labels, measures, prompt and tests."""
-    from dlbench.dataset.rebuild import Rebuild, read_rebuilds
+    from dlbench.dataset.file_task import FileTask
     from dlbench.dataset.statistics import mutation_score, read_attempts
+    from dlbench.dataset.tracks import read_tasks
     from dlbench.generation.sources import Sources
 
     loaded = dataset.load(benchmark)
-    known: dict[str, TrackInstance] = {**loaded.instances, **read_rebuilds(loaded.root)}
+    known: dict[str, TrackInstance] = {**loaded.instances, **read_tasks(loaded.root)}
     found = find_known(instance, known, "instance")
-    if isinstance(found, Rebuild):
-        _show_rebuild(found, loaded.projects[found.project], source=source, json=json)
+    if isinstance(found, FileTask):
+        _show_task(found, loaded.projects[found.project], source=source, json=json)
         return
     project = loaded.project_of(found)
     reference = Sources(loaded, log).reference(found.id) if source else None
@@ -119,16 +122,18 @@ def show(
         typer.echo(f"\nreference:\n{reference}")
 
 
-def _show_rebuild(record: "Rebuild", project: "dataset.Project", *, source: bool, json: bool) -> None:
+def _show_task(record: "FileTask", project: "dataset.Project", *, source: bool, json: bool) -> None:
     if source:
-        raise DLBenchError("a rebuild task has no single source", fix="`dlbench prepare` fetches the release")
+        raise DLBenchError("a task of many files has no single source", fix="`dlbench prepare` fetches the release")
     if json:
         print_json(record.model_dump(mode="json") | {"project": project.model_dump(mode="json")})
         return
     typer.echo(record.id)
     typer.echo(f"  project        {project.name} {project.version} ({project.license}, released {project.released})")
     typer.echo(f"  to write       {record.lines} lines, {record.definitions} functions and methods")
-    for title in ("files", "required_names", "visible", "hidden"):
+    if record.description:
+        typer.echo(f"\n{record.description.strip()}")
+    for title in ("files", "required_names", "visible", "hidden", "unchanged"):
         names: tuple[str, ...] = getattr(record, title)
         typer.echo(f"\n{title.replace('_', ' ')} ({len(names)}):")
         for name in names:
@@ -148,19 +153,19 @@ def stats(
     """Count instances by project and label, with sizes, tests, mutation scores and annotator agreement."""
     from dlbench.construction.labelling import measure_alpha
     from dlbench.construction.labelling.votes import list_votes
-    from dlbench.dataset.statistics import describe, describe_rebuilds
+    from dlbench.dataset.statistics import describe, describe_tasks
 
-    if track is Track.REBUILD:
+    if track is not Track.FUNCTION:
         if card or plots:
             raise DLBenchError("--card and --plots are for functions", fix="leave them out")
         benchmark = chosen.open_track(track)
-        figures = describe_rebuilds(benchmark)
+        figures = describe_tasks(benchmark)
         if json:
             print_json(figures)
             return
         for name, value in figures.items():
             typer.echo(f"{name.replace('_', ' '):<22} {value}")
-        _draw_rebuilds(benchmark, chosen.benchmark)
+        _draw_tasks(benchmark, chosen.benchmark)
         return
     found = describe(chosen.benchmark, chosen.instances)
     labels = [one.labels for one in chosen.instances]

@@ -21,7 +21,7 @@ from dlbench.cli.app import (
 from dlbench.cli.engine import judge_into, make_engine, make_judging_engine, make_pool, prepare_projects
 from dlbench.cli.output import counted, log, print_json
 from dlbench.cli.report import show_scores
-from dlbench.cli.task import open_tasks, validate_rebuilds
+from dlbench.cli.task import open_tasks, validate_tasks
 from dlbench.dataset.labels import Track
 from dlbench.errors import DLBenchError
 from dlbench.runs import keep_samples, open_run
@@ -83,10 +83,10 @@ def validate(
     from dlbench.validation.mutants import BODIES
 
     engine = make_judging_engine(execution, chosen.benchmark.root if plus else None)
-    if track is Track.REBUILD:
+    if track is not Track.FUNCTION:
         if compare_modes or plus:
             raise DLBenchError("--compare-modes and --plus are for functions", fix="leave them out")
-        validate_rebuilds(open_tasks(chosen), execution.count, engine, repeat=repeat, shuffle=shuffle, json=json)
+        validate_tasks(open_tasks(chosen, track), execution.count, engine, repeat=repeat, shuffle=shuffle, json=json)
         return
     instances = chosen.instances
     prepared = prepare_projects(chosen.benchmark, instances)

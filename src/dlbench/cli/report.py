@@ -20,7 +20,7 @@ from dlbench.jsonl import write_whole
 from dlbench.runs import make_folder, read_head, read_run
 
 if TYPE_CHECKING:
-    from dlbench.dataset.rebuild import TrackBenchmark
+    from dlbench.dataset.tracks import TrackBenchmark
     from dlbench.reporting.report_data import ReportData
     from dlbench.scoring import BenchmarkComparison, Comparison, Tally
 
@@ -47,7 +47,7 @@ def read_fetched(benchmark: "TrackBenchmark") -> "Callable[[dataset.Instance], s
 
 def write_folder(data: "ReportData", out: Path, *, public: bool) -> None:
     """Write the page, the tables for other programs and the plots."""
-    from dlbench.dataset.rebuild import has_functions
+    from dlbench.dataset.tracks import has_functions
     from dlbench.reporting.candidates import read_candidates
     from dlbench.reporting.export import NO_PARQUET, has_parquet, write_tables
     from dlbench.reporting.pages import draw_plots, write_page
@@ -126,7 +126,7 @@ def show_scores(
 
     With `write_more` and without `axes`, a line per run replaces the tables.
     """
-    from dlbench.dataset.rebuild import has_functions, open_track
+    from dlbench.dataset.tracks import has_functions, open_track
     from dlbench.reporting import name_runs, write_report
     from dlbench.reporting.caveats import find_track
     from dlbench.reporting.report_data import collect_report_data
@@ -137,7 +137,7 @@ def show_scores(
     runs = name_runs([read_run(folder) for folder in folders])
     data = collect_report_data(runs, open_track(benchmark, find_track(runs.values())), cutoffs or CUTOFFS)
     if cutoffs and not has_functions(data.benchmark):
-        raise DLBenchError("rebuild tasks are not split by date", where="--cutoff", fix="leave it out")
+        raise DLBenchError(f"{data.benchmark.track} tasks are not split by date", where="--cutoff", fix="leave it out")
     known = list_axes(data.benchmark)
     if wrong := [axis for axis in axes or () if axis not in known]:
         fix = f"use any of: {', '.join(known)}"
@@ -169,9 +169,9 @@ def show_scores(
 
 
 def _print_tables(data: "ReportData", axes: Sequence[str]) -> None:
-    from dlbench.dataset.rebuild import has_functions
+    from dlbench.dataset.tracks import has_functions
+    from dlbench.reporting.sections.file_tasks import tabulate_tasks
     from dlbench.reporting.sections.outcomes import tabulate_rounds
-    from dlbench.reporting.sections.rebuild import tabulate_tasks
     from dlbench.reporting.statistics import tabulate_statistics
     from dlbench.reporting.tables import breakdown, draw, share_cell, spreads, statuses
 
@@ -237,7 +237,7 @@ class ComparedRuns:
 
 def read_compared_runs(folders: Sequence[Path], chosen: Chosen, *, plus: bool = False) -> ComparedRuns:
     """`plus`: failing on further inputs counts as failing."""
-    from dlbench.dataset.rebuild import open_track
+    from dlbench.dataset.tracks import open_track
     from dlbench.reporting import name_runs
     from dlbench.reporting.caveats import (
         check_comparable,

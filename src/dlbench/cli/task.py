@@ -1,4 +1,4 @@
-"""The commands `task …`: check out and submit rebuild tasks; and their validation."""
+"""The commands `task …`: check out and submit tasks of many files; and their validation."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -12,15 +12,19 @@ from dlbench.cli.app import CORES, BenchmarkOption, Chosen, JsonOption, SandboxO
 from dlbench.cli.engine import make_engine, prepare_named
 from dlbench.cli.output import counted, log, print_json
 from dlbench.dataset.labels import Track
+from dlbench.errors import DLBenchError
 from dlbench.runs import open_run
 from dlbench.runs.verdict import VERDICTS, Outcome, Status, Verdict
 
 if TYPE_CHECKING:
     from dlbench.execution import Engine
-    from dlbench.execution.rebuild import RebuildTask
+    from dlbench.execution.file_task import OpenTask
 
-task = add_group("task", "Rebuild packages of a release from their skeletons, in a folder: docs/rebuild.md.")
-IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Task id: `dlbench list --track rebuild` shows them.")]
+task = add_group("task", "Solve a task of many files in a folder: docs/tracks.md.")
+IdArgument = Annotated[
+    str,
+    typer.Argument(metavar="ID", help="Task id: `dlbench list --track …` shows them."),
+]
 
 
 @dataclass(frozen=True)
@@ -42,8 +46,8 @@ def checkout(
     folder: Annotated[Path, typer.Argument(help="A new folder.")],
     benchmark: BenchmarkOption = None,
 ) -> None:
-    """Write the folder in which the task is solved: skeleton, visible tests, instructions."""
-    from dlbench.execution.rebuild_folder import write_folder
+    """Write the folder in which the task is solved: code, visible tests, instructions."""
+    from dlbench.execution.task_folder import write_folder
     from dlbench.workspace.environment import lock_of
 
     chosen = open_tasks(Chosen(benchmark, instance=[name]))[0]
@@ -67,17 +71,18 @@ def submit(
     json: JsonOption = False,
 ) -> None:
     """Judge an answer: the share of hidden tests that pass, and whether all do."""
-    from dlbench.execution.rebuild import judge_rebuild
-    from dlbench.execution.rebuild_folder import read_answer
+    from dlbench.execution.file_task import judge_files
+    from dlbench.execution.task_folder import read_answer
     from dlbench.jsonl import Journal
 
     chosen = open_tasks(Chosen(benchmark, instance=[name]))[0]
     files, links = read_answer(chosen, folder)
     if out is not None:
-        open_attempts(out, model or out.resolve().name, dataset.load(benchmark), options)
+        solver = model or out.resolve().name
+        open_attempts(out, solver, chosen.record.track, dataset.load(benchmark), options)
     engine = options.make_engine()
     log(f"judging {len(files)} changed files with {len(chosen.record.tests)} tests")
-    verdict = judge_rebuild(engine, chosen, files, links=links, sample=sample, workers=options.workers)
+    verdict = judge_files(engine, chosen, files, links=links, sample=sample, workers=options.workers)
     if out is not None:
         with Journal(out / VERDICTS) as journal:
             journal.append(verdict.as_record())
@@ -90,13 +95,13 @@ def submit(
 
 
 def open_attempts(
-    folder: Path, name: str, benchmark: "dataset.Benchmark", options: ProcessOptions, **settings: object
+    folder: Path, name: str, track: Track, benchmark: "dataset.Benchmark", options: ProcessOptions, **settings: object
 ) -> None:
-    """Create or resume a run folder for verdicts on rebuild tasks, a line of `VERDICTS` each. `settings`: more of
+    """Create or resume a run folder for verdicts on tasks of a track, a line of `VERDICTS` each. `settings`: more of
     the configuration, such as `samples` and `instances`, whose missing verdicts a report then names."""
     from dlbench.dataset.validation import name_records
 
-    config = {"dlbench": __version__, "benchmark": name_records(benchmark), "track": "rebuild", "model": name}
+    config = {"dlbench": __version__, "benchmark": name_records(benchmark), "track": str(track), "model": name}
     open_run(folder, config | {"timeout": options.timeout, "memory": options.memory} | settings)
 
 
@@ -112,21 +117,22 @@ def _describe(verdict: Verdict) -> list[str]:
     ]
     if verdict.message:
         lines.append(f"message  {verdict.message.strip().splitlines()[-1]}")
+    lines += [f"broken   {test}" for test in verdict.extra.get("broken", {})]
     lines += [f"ignored  {path}: {why}" for path, why in sorted(verdict.ignored.items())]
     return lines
 
 
-def validate_rebuilds(
-    tasks: "list[RebuildTask]", workers: int, engine: "Engine", *, repeat: int, shuffle: bool, json: bool
+def validate_tasks(
+    tasks: "list[OpenTask]", workers: int, engine: "Engine", *, repeat: int, shuffle: bool, json: bool
 ) -> None:
-    """Print the problems of each task: the release must pass every test, and the skeleton no hidden one."""
-    from dlbench.execution.rebuild import validate_rebuild
-    from dlbench.execution.rebuild_folder import find_copies
+    """Print the problems of each task: the solution must pass every test, and what is given no hidden one."""
+    from dlbench.execution.file_task import validate_task
+    from dlbench.execution.task_folder import find_copies
 
     problems: dict[str, list[str]] = {}
     with counted("tasks", len(tasks)) as progress:
         for one in tasks:
-            trouble = validate_rebuild(engine, one, repeat=max(1, repeat), shuffle=shuffle, workers=workers)
+            trouble = validate_task(engine, one, repeat=max(1, repeat), shuffle=shuffle, workers=workers)
             problems[one.record.id] = [*trouble, *find_copies(one)]
             progress(one.record.id)
     if json:
@@ -140,11 +146,15 @@ def validate_rebuilds(
         raise typer.Exit(1)
 
 
-def open_tasks(chosen: Chosen) -> "list[RebuildTask]":
-    """The chosen rebuild tasks with their releases, which are fetched."""
-    from dlbench.dataset.rebuild import Rebuild
-    from dlbench.execution.rebuild import RebuildTask
+def open_tasks(chosen: Chosen, track: Track | None = None) -> "list[OpenTask]":
+    """The chosen tasks of a track, or of that of the first one named, with their releases, which are fetched."""
+    from dlbench.dataset.file_task import FileTask
+    from dlbench.dataset.tracks import guess_track
+    from dlbench.execution.file_task import OpenTask
 
-    records = [one for one in chosen.open_track(Track.REBUILD).instances.values() if isinstance(one, Rebuild)]
+    track = track or guess_track((chosen.instance or [""])[0])
+    if track is Track.FUNCTION:
+        raise DLBenchError("functions are not solved in a folder", where="--track", fix="use `dlbench run`")
+    records = [one for one in chosen.open_track(track).instances.values() if isinstance(one, FileTask)]
     prepared = prepare_named(chosen.benchmark, [one.project for one in records])
-    return [RebuildTask(one, prepared[one.project]) for one in records]
+    return [OpenTask(one, prepared[one.project]) for one in records]

@@ -1,155 +1,31 @@
-"""Make rebuild tasks out of a project: reduce packages to a skeleton, and find the tests that need what was removed.
+"""Make rebuild tasks out of a project: reduce packages to a skeleton, and hide half of the tests that need them."""
 
-The project's tests are traced once on the release. Definitions that run on import keep their bodies, because nothing
-could be imported without them. A test counts if it passes five times on the release, in five orders, and fails on
-the skeleton. The orders are run once for all tasks of a project. Results of finished runs are kept in the work folder.
-"""
-
-import json
-import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from hashlib import sha256
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import groupby
 
-from dlbench.construction import Row
-from dlbench.construction.collect import Collected, collect, collect_part, is_test_code
 from dlbench.construction.hidden_tests import hide_tests
-from dlbench.construction.pipeline import Pipeline
 from dlbench.construction.required_names import find_required_names
-from dlbench.construction.selection.source_layout import find_layout
-from dlbench.construction.trace import TracedTest, name_group
-from dlbench.dataset.rebuild import LEAST_TESTS, Rebuild
-from dlbench.dataset.skeleton import Module, Reduction, Skeleton, hash_skeleton, reduce_tree
+from dlbench.construction.task_construction import NotSuitable, TaskConstruction, Unit
+from dlbench.dataset.file_task import LEAST_TESTS, FileTask, Rebuild
+from dlbench.dataset.skeleton import Reduction, Skeleton, hash_skeleton
 from dlbench.dataset.validation import module_of
-from dlbench.errors import DLBenchError
 from dlbench.execution.file_screen import screen_files
-from dlbench.execution.file_sets import looks_like_test, open_tree
-from dlbench.execution.isolated_run import RunOptions, run_tests
-from dlbench.execution.rebuild import RebuildTask
-from dlbench.execution.rebuild_folder import list_copies
-from dlbench.jsonl import Journal
+from dlbench.execution.file_task import OpenTask
+from dlbench.execution.task_folder import list_copies
 from dlbench.runs.verdict import Outcome
-from dlbench.workspace import Prepared
-
-_SHUFFLES = (1, 2, 3, 4)
-"""Seeds of the runs on the release after the first, which is traced."""
-_ROUNDS = 20
-"""Attempts to make a skeleton whose tests can be collected."""
-_CASES = 4
-"""Of a parametrized test."""
-_MOST_SECONDS = 10.0
-"""Of one test."""
-TEST_SECONDS = 120.0
-"""Of all chosen tests of a project."""
-_FRAME = re.compile(r"^(\S+\.py):(\d+): in ", re.MULTILINE)
 
 
-class NotSuitable(DLBenchError):
-    """These packages do not make a rebuild task."""
+class RebuildConstruction(TaskConstruction):
+    least_tests = LEAST_TESTS
 
-
-@dataclass(frozen=True)
-class Unit:
-    """Modules that are removed together."""
-
-    name: str
-    files: tuple[str, ...]
-
-
-class RebuildConstruction:
-    def __init__(
-        self, pipeline: Pipeline, *, is_known: bool, seconds: float, test_seconds: float = TEST_SECONDS
-    ) -> None:
-        """`is_known`: the project's record and lock exist, so that nothing is looked up on the index. `seconds`: of the
-        trace. `test_seconds`: of all chosen tests."""
-        self.pipeline, self.is_known, self.seconds, self.test_seconds = pipeline, is_known, seconds, test_seconds
-        self.engine, self.work, self.log, self.name = pipeline.engine, pipeline.work, pipeline.log, pipeline.name
-
-    @property
-    def prepared(self) -> Prepared:
-        return self.pipeline.prepared
-
-    def observe(self) -> None:
-        """Collect and trace the tests on the release, and record what runs on import."""
-        self._set_aside_other_release()
-        if not self.work.has("collected", self.name):
-            if self.is_known:
-                self.log(f"{self.name}: collecting the tests, and tracing what runs on import")
-                found = collect_part(self.engine, self.prepared, trace=True)
-                self.pipeline.save_collected(found)
-                self._save_imported(found)
-            else:
-                self.pipeline.collect()
-        if not self.work.has("trace", self.name):
-            self.pipeline.trace(self.seconds, _CASES)
-        if not self.work.has("imported", self.name):
-            self.log(f"{self.name}: tracing what runs on import")
-            self._save_imported(collect(self.engine, self.prepared, self._test_files, trace=True))
-
-    def _save_imported(self, found: Collected) -> None:
-        self.work.write("imported", ({"path": path, "line": line} for path, line in sorted(found.ran)), self.name)
-
-    def _set_aside_other_release(self) -> None:
-        if not self.is_known:
-            self.pipeline.set_aside_other_release()
-            return
-        release = [{"release": self.prepared.tree.parent.name}]
-        if self.work.has("release", self.name) and self.work.read("release", self.name) != release:
-            aside = self.work.set_aside(self.name, "earlier")
-            self.log(f"{self.name}: moved the results of another release to {aside}")
-        self.work.write("release", release, self.name)
-
-    @cached_property
-    def _test_files(self) -> list[str]:
-        tests = [row["id"] for row in self.work.read("collected", self.name)]
-        return list(dict.fromkeys(test.partition("::")[0] for test in tests))
-
-    @cached_property
-    def _traced(self) -> dict[str, TracedTest[int]]:
-        """Tests that passed quickly enough."""
-        tests = self.pipeline.read_trace().tests
-        return {test.id: test for test in tests if test.outcome == "passed" and test.seconds <= _MOST_SECONDS}
-
-    @cached_property
-    def _reached(self) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
-        """For each traced test the definitions (`path::qualname`) that it ran, and the modules that it called."""
-        modules = self._skeleton.modules
-        names = []
-        for path, line, _ in self.pipeline.read_trace().functions:
-            qualname = modules[path].find(line) if path in modules else ""
-            names.append(f"{path}::{qualname}" if qualname else "")
-        ran = {key: {names[one] for one in (*test.direct, *test.deeper)} - {""} for key, test in self._traced.items()}
-        called = {
-            key: {names[one].partition("::")[0] for one in test.direct} - {""} for key, test in self._traced.items()
-        }
-        return ran, called
-
-    @cached_property
-    def _skeleton(self) -> Skeleton:
-        """All modules of the packages, reduced; without those that tests judge by, since an answer would write them."""
-        tree = self.prepared.tree
-        ran = {path for path, *_ in self.pipeline.read_trace().functions}
-        modules = find_layout(tree, self.name).modules
-        asked = [path for path in modules if path in ran and not is_test_code(path) and not looks_like_test(path)]
-        return Skeleton(tree, asked)
-
-    @cached_property
-    def _kept(self) -> set[str]:
-        modules = self._skeleton.modules
-        rows = [row for row in self.work.read("imported", self.name) if row["path"] in modules]
-        found = ((row["path"], modules[row["path"]].find(row["line"])) for row in rows)
-        return {f"{path}::{qualname}" for path, qualname in found if qualname}
-
-    def propose(self, least: int, most: int, existing: Iterable[Rebuild] = ()) -> list[Unit]:
+    def propose(self, least: int, most: int, existing: Iterable[FileTask] = ()) -> list[Unit]:
         """Units of `least` to `most` lines: the whole import package if it fits, otherwise parts of it. Modules that no
         stable test reaches, and those of existing tasks of another size, stay as they are."""
         others = [one for one in existing if one.project == self.name and not least <= one.lines <= most]
         taken = {path for one in others for path in one.files}
         reduced = self._skeleton.reduce(self._kept)
-        bodies = self._list_bodies(reduced) - self._kept
+        bodies = self._list_bodies(Unit("", tuple(reduced))) - self._kept
 
         def divide(tests: Iterable[str]) -> list[Unit]:
             ran = set().union(*(self._reached[0][test] for test in tests)) & bodies
@@ -165,15 +41,11 @@ class RebuildConstruction:
         divide(self._traced)  # before the tests run in other orders needlessly
         return divide(self._stable.tests)
 
-    def _list_bodies(self, paths: Iterable[str]) -> set[str]:
-        """The definitions of these modules that have a body to remove."""
-        modules = self._skeleton.modules
-        return {f"{path}::{one.qualname}" for path in paths for one in modules[path].definitions if not one.is_empty}
-
     def construct(self, unit: Unit, least: int, seed: int) -> Rebuild:
         """Raises NotSuitable with the reason if the unit makes no task."""
         where = f"{self.name}/{unit.name}"
-        kept, tests = self._reduce(unit, where)
+        kept, outcomes = self._reduce(unit, where)
+        tests = [test for test, outcome in outcomes.items() if outcome in (Outcome.FAILED, Outcome.ERROR)]
         reduced = self._cut(unit, kept)
         files, texts = tuple(reduced), {path: one.text for path, one in reduced.items()}
         lines = sum(one.lines for one in reduced.values())
@@ -200,7 +72,7 @@ class RebuildConstruction:
             seconds=round(sum(self._traced[test].seconds for test in tests), 2),
             sha256=hash_skeleton(texts),
         )
-        task = RebuildTask(record, self.prepared)
+        task = OpenTask(record, self.prepared)
         if excess := screen_files(task.reference, task.reference, task.packages):
             raise NotSuitable(
                 f"the screen refuses the release's own code: {excess[0]}", where=where, fix="choose other packages"
@@ -214,159 +86,10 @@ class RebuildConstruction:
             return self.construct(rest, least, seed)
         return record
 
-    def _reduce(self, unit: Unit, where: str) -> tuple[set[str], list[str]]:
-        """The definitions that must keep their bodies, and the stable tests that fail without the others."""
-        kept = self._kept & self._list_bodies(unit.files)
-        tests = self._find_tests(unit, kept, where)
-        outcomes, is_collected = self._run_skeleton(unit, kept, tests, where)
-        if not is_collected:
-            kept, collected = self._find_kept(unit, kept, where)
-            tests = [test for test in self._find_tests(unit, kept, where) if test in collected]
-            outcomes, _ = self._run_skeleton(unit, kept, tests, where)
-        return kept, [test for test in tests if outcomes.get(test) in (Outcome.FAILED, Outcome.ERROR)]
-
     def _cut(self, unit: Unit, kept: set[str]) -> dict[str, Reduction]:
-        """The unit's modules that lose a body, reduced."""
         tree = self.prepared.tree
         files = [path for path, one in Skeleton(tree, unit.files).reduce(kept).items() if one.definitions]
         return Skeleton(tree, files).reduce(one for one in kept if one.partition("::")[0] in files)
-
-    def _find_kept(self, unit: Unit, kept: set[str], where: str) -> tuple[set[str], set[str]]:
-        """The definitions that must keep their bodies besides, and the tests that pytest collects on the skeleton."""
-        tree = self.prepared.tree
-        bodies = self._list_bodies(unit.files)
-        for _ in range(_ROUNDS):
-            texts = reduce_tree(tree, unit.files, kept)
-            self.log(f"{where}: collecting the tests on the skeleton; {len(kept)} definitions keep their bodies")
-            with open_tree(self.prepared, _encode(texts), self.engine.limits) as prepared:
-                found = collect(self.engine, prepared, self._test_files)
-            new = {name for why in found.errors.values() for name in _find_definitions(why, texts)} & bodies
-            if new <= kept:
-                break
-            kept = kept | new
-        if not found.tests:
-            errors = [*found.errors.values(), found.why]
-            what = f"no test can be collected on the skeleton: {errors[0][-600:]}"
-            raise NotSuitable(what, where=where, fix="choose other packages")
-        return kept, set(found.tests)
-
-    def _find_tests(self, unit: Unit, kept: set[str], where: str) -> list[str]:
-        """The stable tests that ran what is removed."""
-        ran, inside = self._reached[0], set(unit.files)
-        found = [
-            test
-            for test in self._stable.tests
-            if any(one.partition("::")[0] in inside and one not in kept for one in ran[test])
-        ]
-        self.log(f"{where}: {len(found)} of {len(self._stable.tests)} stable tests ran what is removed")
-        if len(found) < LEAST_TESTS:
-            what = f"{len(found)} tests need the removed code, fewer than {LEAST_TESTS}"
-            raise NotSuitable(what, where=where, fix="choose packages with more tests")
-        return found
-
-    @cached_property
-    def _stable(self) -> "_Stable":
-        """The tests that pass in every order under the guards of an answer, which learn from the first order."""
-        found = _Stable(choose_within(list(self._traced.values()), self.test_seconds))
-        files = tuple(self._skeleton.modules)
-        for seed in _SHUFFLES:
-            what = f"{self.name}: running {len(found.tests)} tests on the release, order {seed}"
-            run = self._run(found.tests, {}, files, found.allowed, what, seed)
-            found = _Stable(
-                [test for test in found.tests if run["outcomes"].get(test) == Outcome.PASSED],
-                (*found.allowed, *run["learned"]),
-            )
-        return found
-
-    def _run_skeleton(self, unit: Unit, kept: set[str], tests: list[str], where: str) -> tuple[dict[str, str], bool]:
-        """The outcomes of the tests that could be run, and whether all test files could be collected."""
-        texts = {path: one.text for path, one in self._cut(unit, kept).items()}
-        what = f"{where}: running {len(tests)} tests on the skeleton"
-        allowed = self._stable.allowed
-        try:
-            run = self._run(tests, texts, tuple(texts), allowed, what)
-        except NotSuitable:  # accesses inside the whole become accesses from outside
-            release = f"{where}: running {len(tests)} tests on the release"
-            learned = self._run(tests, {}, tuple(texts), allowed, release, _SHUFFLES[0])["learned"]
-            run = self._run(tests, texts, tuple(texts), (*allowed, *learned), what)
-        return run["outcomes"], run["is_collected"]
-
-    def _run(
-        self,
-        tests: Sequence[str],
-        texts: Mapping[str, str],
-        answer: tuple[str, ...],
-        allowed: tuple[str, ...],
-        what: str,
-        seed: int | None = None,
-    ) -> Row:
-        """What these tests did with these modules; known if this was run before. Of tests that did not end, nothing."""
-        facts = [self.prepared.tree.parent.name, self.prepared.environment.name, hash_skeleton(texts), seed]
-        key = sha256(json.dumps([*facts, *answer, *tests]).encode()).hexdigest()[:32]
-        with Journal(self.work.path("rebuild_runs", self.name)) as journal:
-            known = {row["key"]: row for row in journal.records()}
-            if key not in known:
-                self.log(what)
-                options = RunOptions(
-                    workers=self.pipeline.workers,
-                    answer=answer,
-                    allowed=tuple(sorted(allowed)),
-                    learn=seed == _SHUFFLES[0],
-                    expected={test: self._traced[test].seconds for test in tests},
-                    shuffle=seed,
-                )
-                with open_tree(self.prepared, _encode(texts), self.engine.limits) as prepared:
-                    run = run_tests(self.engine, prepared, tests, options)
-                if run.failure or run.tampered:
-                    fix = "choose another project"
-                    raise NotSuitable(f"its tests cannot be judged: {run.failure or run.tampered}", where=what, fix=fix)
-                known[key] = {
-                    "key": key,
-                    "what": what,
-                    "outcomes": {test: str(run.outcomes[test]) for test in tests if test in run.seconds},
-                    "learned": sorted(run.learned),
-                    "is_collected": bool(run.seconds) and not run.load_errors,
-                    "messages": run.messages,
-                }
-                journal.append(known[key])
-        return known[key]
-
-
-@dataclass(frozen=True)
-class _Stable:
-    """Tests, and what the release's own code does under the guards that an answer may do too."""
-
-    tests: list[str]
-    allowed: tuple[str, ...] = ()
-
-
-def choose_within(tests: Sequence[TracedTest[int]], seconds: float) -> list[str]:
-    """Tests that take so long together: first one case of each test, the fastest first, then a second one of each."""
-    cases: Counter[str] = Counter()
-    ranked = []
-    for test in tests:
-        group = name_group(test.id)
-        ranked.append((cases[group], test.seconds, test.id))
-        cases[group] += 1
-    chosen = set()
-    for _, cost, test_id in sorted(ranked):
-        seconds -= cost
-        if seconds < 0:
-            break
-        chosen.add(test_id)
-    return [test.id for test in tests if test.id in chosen]
-
-
-def _encode(texts: Mapping[str, str]) -> dict[str, bytes | None]:
-    return {path: text.encode() for path, text in texts.items()}
-
-
-def _find_definitions(traceback: str, texts: Mapping[str, str]) -> Iterator[str]:
-    """The definition of the skeleton that raised an error, if the traceback shows one."""
-    frames = [(path, int(line)) for path, line in _FRAME.findall(traceback) if path in texts]
-    for path, line in frames[-1:]:
-        if qualname := Module(texts[path]).find(line):
-            yield f"{path}::{qualname}"
 
 
 def propose_units(sizes: Mapping[str, int], import_root: str, least: int, most: int) -> list[Unit]:

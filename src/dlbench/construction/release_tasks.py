@@ -17,9 +17,9 @@ from random import Random
 
 from dlbench.construction import Row
 from dlbench.construction.hidden_tests import hide_tests
-from dlbench.construction.rebuild import choose_within
 from dlbench.construction.release_changes import MOST_FILES, MOST_LINES, Changes, Cluster, Measure, cluster, measure
 from dlbench.construction.releases import Rejected, ReleasePair
+from dlbench.construction.task_construction import choose_within
 from dlbench.construction.trace import Trace, TracedTest
 from dlbench.dataset.merge import divide, find_changes
 from dlbench.dataset.records import strip_case

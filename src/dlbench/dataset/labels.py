@@ -78,6 +78,8 @@ class Track(StrEnum):
 
     FUNCTION = "function"
     REBUILD = "rebuild"
+    COMPONENT = "component"
+    RELEASE = "release"
 
 
 AXES: dict[str, type[Label]] = {"stage": Stage, "task": Task, "data": Data}

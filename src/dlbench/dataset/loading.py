@@ -50,6 +50,8 @@ class Kind(StrEnum):
     TOO_FEW_TESTS = "too_few_tests"
     WEAK_TESTS = "weak_tests"
     PROJECT_TOO_LARGE = "project_too_large"
+    TASK_SIZE = "task_size"
+    NOT_REVIEWED = "not_reviewed"
     THIRD_PARTY_CODE = "third_party_code"
 
 
@@ -84,7 +86,7 @@ AnyInstance = TypeVar("AnyInstance", bound=InProject, covariant=True, default=In
 
 @dataclass(frozen=True)
 class Benchmark(Generic[AnyInstance]):
-    """The instances of one track: functions, unless `dataset.rebuild.open_track` chose another."""
+    """The instances of one track: functions, unless `dataset.tracks.open_track` chose another."""
 
     root: Path
     version: Version

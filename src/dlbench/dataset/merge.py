@@ -125,8 +125,8 @@ class Units:
     def imports(self) -> dict[str, Import]:
         """The names that plain imports bind, each with a statement of its own."""
         found: dict[str, Import] = {}
-        for node in self.tree.body:
-            for alias in node.names if isinstance(node, Import) else ():
+        for node in (one for one in self.tree.body if isinstance(one, Import)):
+            for alias in node.names:
                 if isinstance(node, ast.Import):
                     found[alias.asname or alias.name] = ast.Import([alias])
                 elif node.module != "__future__":

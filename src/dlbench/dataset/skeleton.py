@@ -1,4 +1,6 @@
-"""Reduce modules to skeletons: every function body is removed, and what shows the interface stays.
+"""Reduce modules: function bodies are removed, and what shows the interface stays.
+
+For a rebuild every body of a module goes, and docstrings stay. For a component, both go in some definitions.
 
 A comment or a helper that stays behind would give away the answer, and a changed line outside the bodies would change
 the task. So bodies are cut by line and column, and the text around them is not touched.
@@ -75,6 +77,7 @@ class Module:
         self.lines = self.source.split("\n")
         self.tree = parse(self.source)
         self.definitions = list(_walk(self.tree.body, ""))
+        self.classes = dict(_walk_classes(self.tree.body, ""))
 
     @cached_property
     def _tokens(self) -> list[tokenize.TokenInfo]:
@@ -109,7 +112,18 @@ class Module:
                 gone |= set(map(id, find_body(one.node)))
         return found | list_names(self.tree, gone)
 
-    def reduce(self, kept: Collection[str], used: Collection[str]) -> Reduction:
+    def measure(self, one: Definition) -> int:
+        """Lines of code of its body."""
+        body = find_body(one.node)
+        return len(self._code_lines & set(range(first_line(body[0]), _end(one.node) + 1))) if body else 0
+
+    def list_inside(self, asked: Collection[str]) -> set[str]:
+        """The qualified names of these definitions and of all that are inside of them."""
+        known = {one.qualname for one in self.definitions} | self.classes.keys()
+        return {name for name in known if any(name == one or name.startswith(f"{one}.") for one in asked)}
+
+    def reduce(self, kept: Collection[str], used: Collection[str], bare: Collection[str] = ()) -> Reduction:
+        """`bare`: definitions that also lose their docstrings."""
         edits: dict[int, tuple[int, list[str]]] = {}
         """By the first line: the last line, and the lines that replace them."""
         removed: set[int] = set()
@@ -117,6 +131,8 @@ class Module:
         count = 0
         for one in self.definitions:
             if one.qualname in kept or one.is_empty:
+                if one.qualname in bare:
+                    edits |= self._cut_docstring(one.node)
                 continue
             count += 1
             body, node = find_body(one.node), one.node
@@ -126,8 +142,11 @@ class Module:
                 code |= set(range(first_line(node), node.body[0].lineno))
                 edits[self._find_comments_above(node)] = (_end(node), self._write_pass(one, removed))
             else:
-                edits |= self._cut_body(node, body)
+                edits |= self._cut_body(node, body, one.qualname in bare)
             code |= set(range(first_line(body[0]), _end(node) + 1))
+        for name, owner in self.classes.items():
+            if name in bare:
+                edits |= self._cut_docstring(owner)
         kept_lines: list[str] = []
         number = 1
         while number <= len(self.lines):
@@ -136,7 +155,15 @@ class Module:
             number = max(number, last) + 1
         return Reduction("\n".join(kept_lines), len(code & self._code_lines), count)
 
-    def _cut_body(self, node: Function, body: list[ast.stmt]) -> dict[int, tuple[int, list[str]]]:
+    def _cut_docstring(self, node: Function | ast.ClassDef) -> dict[int, tuple[int, list[str]]]:
+        text, *rest = node.body
+        is_shared = bool(rest) and rest[0].lineno == _end(text)
+        if ast.get_docstring(node, clean=False) is None or is_shared:
+            return {}
+        before = self.lines[text.lineno - 1][: self._column(text.lineno, text.col_offset)]
+        return {text.lineno: (_end(text), [] if rest and not before.strip() else [f"{before}pass"])}
+
+    def _cut_body(self, node: Function, body: list[ast.stmt], is_bare: bool) -> dict[int, tuple[int, list[str]]]:
         start = (first_line(node.body[0]), self._column(node.body[0].lineno, node.body[0].col_offset))
         header = max(colon for colon in self._colons if colon < start)[0]
         last = _end(node)
@@ -145,7 +172,7 @@ class Module:
             return {first: (last, [self.lines[first - 1][: self._column(first, body[0].col_offset)] + _RAISE])}
         line = self.lines[start[0] - 1]
         ending = [line[: len(line) - len(line.lstrip())] + _RAISE]
-        if len(body) == len(node.body):
+        if is_bare or len(body) == len(node.body):
             return {header + 1: (last, ending)}
         docstring = node.body[0]
         end = _end(docstring)
@@ -199,6 +226,13 @@ def _walk(block: list[ast.stmt], prefix: str) -> Iterator[Definition]:
                 yield from _walk(part, prefix)
 
 
+def _walk_classes(block: list[ast.stmt], prefix: str) -> Iterator[tuple[str, ast.ClassDef]]:
+    for statement in block:
+        if isinstance(statement, ast.ClassDef):
+            yield f"{prefix}{statement.name}", statement
+            yield from _walk_classes(statement.body, f"{prefix}{statement.name}.")
+
+
 def list_names(tree: ast.AST, without: Collection[int] = ()) -> set[str]:
     """The names that code mentions, also in strings. `without`: the ids of nodes that are left out."""
     found: set[str] = set()
@@ -243,14 +277,34 @@ class Skeleton:
         others = (path for path in tree.rglob("*.py") if path.relative_to(tree).as_posix() not in self.modules)
         self._outside = set[str]().union(*(_list_words(path.read_bytes()) for path in others if path.is_file()))
 
-    def reduce(self, kept: Iterable[str]) -> dict[str, Reduction]:
-        """The reduced modules by path. `kept`: `path::qualname` of definitions that keep their bodies."""
+    def reduce(self, kept: Iterable[str], bare: Iterable[str] = ()) -> dict[str, Reduction]:
+        """The reduced modules by path. `kept`: `path::qualname` of definitions that keep their bodies; `bare`: of those
+        that also lose their docstrings."""
+        names, without = self._group(kept), self._group(bare)
+        used = _grow_names([(module, names[file]) for file, module in self.modules.items()], self._outside)
+        return {file: module.reduce(names[file], used, without[file]) for file, module in self.modules.items()}
+
+    def cut(self, asked: Iterable[str]) -> dict[str, Reduction]:
+        """The modules without the bodies and docstrings of these definitions, and of those inside of them."""
+        inside = {path: self.modules[path].list_inside(names) for path, names in self._group(asked).items()}
+        rest = {path: {one.qualname for one in self.modules[path].definitions} - inside[path] for path in inside}
+        return self.reduce(_join(rest), _join(inside))
+
+    def _group(self, places: Iterable[str]) -> dict[str, set[str]]:
         names: dict[str, set[str]] = {file: set() for file in self.modules}
-        for one in kept:
+        for one in places:
             file, _, qualname = one.partition("::")
             names[file].add(qualname)
-        used = _grow_names([(module, names[file]) for file, module in self.modules.items()], self._outside)
-        return {file: module.reduce(names[file], used) for file, module in self.modules.items()}
+        return names
+
+
+def _join(names: Mapping[str, Iterable[str]]) -> Iterator[str]:
+    return (f"{path}::{one}" for path, inside in names.items() for one in inside)
+
+
+def cut_definitions(tree: Path, asked: Collection[str]) -> dict[str, Reduction]:
+    """The modules of a tree that hold these definitions (`path::qualname`), without their bodies and docstrings."""
+    return Skeleton(tree, sorted({one.partition("::")[0] for one in asked})).cut(asked)
 
 
 def reduce_tree(tree: Path, files: Collection[str], kept: Iterable[str]) -> dict[str, str]:

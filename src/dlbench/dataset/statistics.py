@@ -15,11 +15,12 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
+from dlbench.dataset.file_task import FileTask
 from dlbench.dataset.labels import AXES
 from dlbench.dataset.loading import Benchmark
 from dlbench.dataset.plus import read_plus
-from dlbench.dataset.rebuild import Rebuild, TrackBenchmark
 from dlbench.dataset.records import Instance, Record
+from dlbench.dataset.tracks import TrackBenchmark
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import read_lines
 
@@ -70,8 +71,8 @@ def describe(benchmark: Benchmark, instances: Sequence[Instance]) -> Statistics:
     }
 
 
-def describe_rebuilds(benchmark: TrackBenchmark) -> Statistics:
-    records = [one for one in benchmark.instances.values() if isinstance(one, Rebuild)]
+def describe_tasks(benchmark: TrackBenchmark) -> Statistics:
+    records = [one for one in benchmark.instances.values() if isinstance(one, FileTask)]
     return {
         "version": str(benchmark.version),
         "instances": len(records),

@@ -18,13 +18,14 @@ from typing import Annotated
 from packaging.utils import canonicalize_name
 from pydantic import Field
 
+from dlbench.dataset.file_task import KINDS, FileTask
 from dlbench.dataset.labels import AXES
 from dlbench.dataset.leakage import is_draft
 from dlbench.dataset.loading import Benchmark, Kind, Problem, default_root, read, read_record
 from dlbench.dataset.plus import read_plus
-from dlbench.dataset.rebuild import check_rebuilds
 from dlbench.dataset.records import Instance, Record, Votes
 from dlbench.dataset.statistics import mutation_score
+from dlbench.dataset.tracks import TrackInstance, check_tasks, place_task
 from dlbench.jsonl import write_whole
 
 RULES_FILE = "rules.toml"
@@ -34,6 +35,17 @@ _MIN_INSTANCES = 100
 Count = Annotated[int, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
 _Found = Iterator[tuple[Kind, str, str]]
+
+
+class TaskRules(Record):
+    """Of the described tasks of a track."""
+
+    words: tuple[Count, Count] = (0, 1_000_000)
+    lines: tuple[Count, Count] = (0, 1_000_000)
+    attempts: Count = 0
+    """By people or agents who knew only the task."""
+    reviewed: bool = False
+    of_project: Count = 1_000_000
 
 
 class Rules(Record):
@@ -48,6 +60,8 @@ class Rules(Record):
     """Of all instances; checked where there are a hundred or more."""
     docstring_prompts: bool = False
     """Whether prompts may quote docstrings: for the owner of code that no model has read."""
+    component: TaskRules = TaskRules()
+    release: TaskRules = TaskRules()
 
 
 def read_rules(root: Path, problems: list[Problem] | None = None) -> Rules:
@@ -57,7 +71,9 @@ def read_rules(root: Path, problems: list[Problem] | None = None) -> Rules:
     return (read_record(path, RULES_FILE, Rules, found) if path.is_file() else None) or Rules()
 
 
-def _check_labels(instance: Instance) -> _Found:
+def _check_labels(instance: TrackInstance) -> _Found:
+    if instance.labels is None:
+        return
     all_votes = instance.votes or Votes()
     for axis in AXES:
         votes, label = getattr(all_votes, axis), getattr(instance.labels, axis)
@@ -76,10 +92,7 @@ def _check_rules(instance: Instance, rules: Rules) -> _Found:
     if not least <= words <= most:
         fix = "state what the tests check, and no more (docs/prompt-writing.md)"
         yield Kind.PROMPT_LENGTH, f"the prompt has {words} words, not {least} to {most}", fix
-    for axis in AXES:
-        votes = len(getattr(instance.votes, axis, ()))
-        if votes < rules.votes:
-            yield Kind.TOO_FEW_VOTES, f"{votes} votes for {axis}, fewer than {rules.votes}", "let annotators vote"
+    yield from _check_votes(instance, rules)
     if len(instance.tests) < rules.tests:
         what, fix = f"{len(instance.tests)} tests, fewer than {rules.tests}", "find more tests, or leave it out"
         yield Kind.TOO_FEW_TESTS, what, fix
@@ -90,10 +103,47 @@ def _check_rules(instance: Instance, rules: Rules) -> _Found:
         yield Kind.WEAK_TESTS, f"{measured}; the rules require {rules.mutation_score:g} or more", fix
 
 
+def _check_votes(instance: TrackInstance, rules: Rules) -> _Found:
+    for axis in AXES:
+        votes = len(getattr(instance.votes, axis, ()))
+        if votes < rules.votes:
+            yield Kind.TOO_FEW_VOTES, f"{votes} votes for {axis}, fewer than {rules.votes}", "let annotators vote"
+
+
+def _check_described(task: FileTask, rules: Rules) -> _Found:
+    """By rule, a described task says what its tests check, and others have tried it."""
+    if not task.is_described:
+        return
+    own: TaskRules = getattr(rules, task.track)
+    yield from _check_votes(task, rules)
+    words, (least, most) = len(task.description.split()), own.words
+    if not least <= words <= most:
+        what = f"the description has {words} words, not {least} to {most}"
+        yield Kind.PROMPT_LENGTH, what, "state what the tests check, and no more (docs/prompt-writing.md)"
+    if is_draft(task.description):
+        yield (
+            Kind.PROMPT_IS_A_DRAFT,
+            "the description is a draft that nobody has reviewed",
+            "write it in your own words",
+        )
+    least, most = own.lines
+    if not least <= task.lines <= most:
+        yield Kind.TASK_SIZE, f"{task.lines} lines to write, not {least} to {most}", "choose other definitions"
+    if len(task.attempts) < own.attempts:
+        what = f"{len(task.attempts)} blind attempts, fewer than {own.attempts}"
+        yield Kind.NOT_REVIEWED, what, "let somebody who knows only the task attempt it, and record the outcome"
+    if faults := {one.failure for one in task.attempts} & {"description", "test", "environment"}:
+        fix = "mend the task, and record an attempt at it in place of that one"
+        yield Kind.NOT_REVIEWED, f"an attempt failed for a fault of the task ({min(faults)})", fix
+    if own.reviewed and not task.reviewer.strip():
+        fix = "let somebody who has not written it mark each test, and name them as `reviewer`"
+        yield Kind.NOT_REVIEWED, "nobody has checked that the description determines what the tests check", fix
+
+
 _KNOWN_FILES = (
     r"VERSION|SEAL|CANARY|ORIGIN|README\.md|rules\.toml|(solving|repairs)\.jsonl|projects/[^/]+\.toml"
     r"|(instances|unrunnable)/[^/]+/[^/]+\.toml|locks/[^/]+\.(txt|in)|splits/[^/]+\.txt"
-    r"|plus/[^/]+\.jsonl|rebuilds/[^/]+\.json|leaderboard/([^/]+\.json|leaderboard\.(md|html))"
+    r"|plus/[^/]+\.jsonl|(rebuilds|components|releases)/[^/]+\.json|leaderboard/([^/]+\.json|leaderboard\.(md|html))"
 )
 _PINNED = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*(\[[^\]]*\])?==\S+")
 
@@ -101,7 +151,15 @@ _PINNED = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*(\[[^\]]*\])?==\S+")
 def check_records(root: Path) -> tuple[Benchmark, list[Problem]]:
     benchmark, problems = read(root)
     rules = read_rules(root, problems)
-    problems += [*_check_files(root), *_check_locks(benchmark), *check_rebuilds(root, benchmark.projects)]
+    tasks, malformed = check_tasks(root, benchmark.projects)
+    problems += [*_check_files(root), *_check_locks(benchmark), *malformed]
+    for task in tasks:
+        found = (*_check_labels(task), *_check_described(task, rules))
+        problems += [Problem(kind, place_task(task), what, fix) for kind, what, fix in found]
+    for (track, project), count in Counter((task.track, task.project) for task in tasks if task.is_described).items():
+        if count > (most := getattr(rules, track).of_project):
+            what = f"{count} {track} tasks of {project}, more than {most}"
+            problems.append(Problem(Kind.PROJECT_TOO_LARGE, f"{track}s", what, "leave some out"))
     for project in benchmark.projects:
         where = _where(benchmark, project)
         if benchmark.files[project].stem != project:
@@ -202,7 +260,8 @@ CHANGED = (
     " then run `make seal`"
 )
 UNSEALED = "this VERSION has no seal: run `make seal`"
-_SEALED = ("projects/*.toml", "instances/*/*.toml", "locks/*.txt", "splits/*.txt", "plus/*.jsonl", "rebuilds/*.json")
+_SEALED: tuple[str, ...] = ("projects/*.toml", "instances/*/*.toml", "locks/*.txt", "splits/*.txt", "plus/*.jsonl")
+_SEALED += tuple(f"{track}s/*.json" for track in KINDS)
 
 
 def make_seal(root: Path) -> str:

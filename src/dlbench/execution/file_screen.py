@@ -1,8 +1,8 @@
 """List what the files of an answer use that leads to the judge, beyond what the release's own files use.
 
-The code of a rebuild shares its process with the tests. It may do what a library does, so this screen is wider than the
-one for functions (`capabilities.py`): it names modules, attributes and definitions that read frames and memory, run
-text, replace what others define, or decide comparisons. An answer with any of them is unconfirmed.
+The code of an answer of many files shares its process with the tests. It may do what a library does, so this screen is
+wider than the one for functions (`capabilities.py`): it names modules, attributes and definitions that read frames and
+memory, run text, replace what others define, or decide comparisons. An answer with any of them is unconfirmed.
 """
 
 import ast

@@ -7,7 +7,8 @@ from functools import lru_cache
 from textwrap import indent
 
 from dlbench.dataset import Benchmark, Instance
-from dlbench.dataset.rebuild import Rebuild, TrackInstance
+from dlbench.dataset.file_task import FileTask
+from dlbench.dataset.tracks import TrackInstance
 from dlbench.execution.sample_judge import find_code
 from dlbench.reporting.leaderboard.entry import BASELINES
 from dlbench.runs import SAMPLES, Run
@@ -86,7 +87,7 @@ def find_difficulty(instance: TrackInstance, runs: Sequence[Mapping[str, Tally]]
 
 
 def _estimate(instance: TrackInstance) -> str:
-    if isinstance(instance, Rebuild):
+    if isinstance(instance, FileTask):
         return "unknown"
     loc, cognitive = instance.measures.loc, instance.measures.cognitive
     if loc is None or cognitive is None:

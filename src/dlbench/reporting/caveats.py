@@ -13,7 +13,7 @@ from typing import Any
 
 from dlbench.dataset import Selection, name_live, select
 from dlbench.dataset.labels import Track
-from dlbench.dataset.rebuild import TrackBenchmark, has_functions
+from dlbench.dataset.tracks import TrackBenchmark, has_functions
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import read_lines
 from dlbench.registry import find_known

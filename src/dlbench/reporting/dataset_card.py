@@ -6,8 +6,9 @@ from itertools import pairwise
 from statistics import median
 
 from dlbench.dataset import AXES, Benchmark, Instance
-from dlbench.dataset.rebuild import Rebuild, TrackInstance, find_labels, read_rebuilds
+from dlbench.dataset.file_task import KINDS, FileTask
 from dlbench.dataset.statistics import Attempt, Statistics, mutation_score, summarise
+from dlbench.dataset.tracks import TrackInstance, find_labels, read_tasks
 from dlbench.reporting.tables import Tabled, tabulate, to_markdown
 
 Bins = Sequence[float]
@@ -38,16 +39,18 @@ def render_card(
     parts += [
         "### Agreement of the annotators\n\n" + _table(["axis", "Krippendorff's alpha"], figures["alpha"].items())
     ]
-    if rebuilds := read_rebuilds(benchmark.root):
-        parts += ["### Rebuild tasks\n\n" + _table(*tabulate_rebuilds(rebuilds.values(), benchmark))]
+    for track in KINDS:
+        if tasks := read_tasks(benchmark.root, track):
+            title = f"### {track.capitalize()} tasks\n\n"
+            parts += [title + _table(*tabulate_records(tasks.values(), benchmark))]
     parts += [benchmark.origin] if benchmark.origin else []
     parts += ["### Solved from the prompt alone\n\n" + _describe_solving(attempts, instances)]
     return "\n\n".join(parts) + "\n"
 
 
-def tabulate_rebuilds(instances: Iterable[TrackInstance], benchmark: Benchmark) -> Tabled:
-    """One row per rebuild task, by lines to write, with the most frequent labels of the functions inside."""
-    records = [one for one in instances if isinstance(one, Rebuild)]
+def tabulate_records(instances: Iterable[TrackInstance], benchmark: Benchmark) -> Tabled:
+    """One row per task, by lines to write, with its labels or the most frequent ones of the functions inside."""
+    records = [one for one in instances if isinstance(one, FileTask)]
     functions = benchmark.instances.values()
     return tabulate(sorted(records, key=lambda one: one.lines), {
         "task": lambda one: one.id,

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from dlbench.dataset import AXES
-from dlbench.dataset.rebuild import Rebuild, TrackInstance, has_functions
+from dlbench.dataset.file_task import FileTask
+from dlbench.dataset.tracks import TrackInstance, has_functions
 from dlbench.jsonl import write_whole
 from dlbench.reporting.report_data import ReportData
 from dlbench.reporting.statistics import STATISTICS, Subject, tabulate_statistics
@@ -108,7 +109,7 @@ def list_verdicts(data: ReportData) -> Iterator[Row]:
 
 
 def _list_labels(instance: TrackInstance) -> Row:
-    if isinstance(instance, Rebuild):
+    if isinstance(instance, FileTask):
         return {}
     return {**{axis: str(getattr(instance.labels, axis)) for axis in AXES}, "introduced": str(instance.introduced)}
 

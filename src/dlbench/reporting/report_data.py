@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
-from dlbench.dataset.rebuild import TrackBenchmark
+from dlbench.dataset.tracks import TrackBenchmark
 from dlbench.jsonl import read_lines
 from dlbench.reporting.caveats import collect_caveats, find_spreads
 from dlbench.reporting.statistics import Subject

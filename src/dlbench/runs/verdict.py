@@ -58,7 +58,7 @@ class Verdict:
     sample: int
     status: Status
     tests: dict[str, Outcome]
-    """Those that decide: for a rebuild task the hidden tests."""
+    """Those that decide: for a task of many files the hidden tests."""
     seconds: float = 0.0
     test_seconds: float = 0.0
     """Of the tests alone, without imports."""
@@ -86,7 +86,7 @@ class Verdict:
 
     @property
     def visible(self) -> dict[str, Outcome]:
-        """Outcomes of the tests that whoever solves a rebuild task sees; they do not decide."""
+        """Outcomes of the tests that whoever solves a task of many files sees; they do not decide."""
         return {test: Outcome(outcome) for test, outcome in self.extra.get("visible", {}).items()}
 
     @property

@@ -8,17 +8,19 @@ from itertools import pairwise
 from typing import Any
 
 from dlbench.dataset import AXES
+from dlbench.dataset.file_task import FileTask
 from dlbench.dataset.labels import Framework, Track
-from dlbench.dataset.rebuild import Rebuild, TrackBenchmark, TrackInstance, has_functions
+from dlbench.dataset.tracks import TrackBenchmark, TrackInstance, has_functions
 from dlbench.errors import DLBenchError
 
 SIZES = {Track.FUNCTION: (1, 6, 11, 21, 41, 81), Track.REBUILD: (1, 500, 1500, 5000, 20_000)}
+SIZES |= {Track.COMPONENT: (1, 60, 150, 400), Track.RELEASE: (1, 20, 60, 200, 1000)}
 """Lower ends of the bins of lines of code; the last bin is open."""
 CUTOFFS = (date(2023, 10, 1), date(2024, 1, 1), date(2024, 5, 1), date(2024, 9, 1), date(2025, 6, 1))
 """The papers' four, and ours: a model trained before such a day cannot have seen what appeared after it."""
 LABELS = tuple(AXES)
 BREAKDOWNS = (*LABELS, "project", "framework", "size", "year", "live", "crossed")
-REBUILD_BREAKDOWNS = ("size", "project", "framework")
+_FILE_BREAKDOWNS = ("size", "project", "framework")
 _SIZE_LABELS = {
     track: [*(f"{low:,} to {high - 1:,} lines" for low, high in pairwise(sizes)), f"{sizes[-1]:,} lines or more"]
     for track, sizes in SIZES.items()
@@ -52,13 +54,13 @@ def sort_labels(labels: Iterable[str], order: Sequence[str]) -> list[str]:
 
 
 def size_of(instance: TrackInstance) -> str:
-    lines, track = lines_of(instance), Track.REBUILD if isinstance(instance, Rebuild) else Track.FUNCTION
+    lines, track = lines_of(instance), instance.track if isinstance(instance, FileTask) else Track.FUNCTION
     return "unknown" if lines is None else _SIZE_LABELS[track][max(0, bisect_right(SIZES[track], lines) - 1)]
 
 
 def lines_of(instance: TrackInstance) -> int | None:
-    """Of the reference, or those that a rebuild task removes."""
-    return instance.lines if isinstance(instance, Rebuild) else instance.measures.loc
+    """Of the reference, or those that a task of many files asks for."""
+    return instance.lines if isinstance(instance, FileTask) else instance.measures.loc
 
 
 def _find_axis(axis: str, benchmark: TrackBenchmark, cutoffs: Sequence[date]) -> Callable[[Any], list[str]]:
@@ -79,4 +81,7 @@ def _find_axis(axis: str, benchmark: TrackBenchmark, cutoffs: Sequence[date]) ->
 
 
 def list_axes(benchmark: TrackBenchmark) -> tuple[str, ...]:
-    return BREAKDOWNS if has_functions(benchmark) else REBUILD_BREAKDOWNS
+    if has_functions(benchmark):
+        return BREAKDOWNS
+    is_labelled = all(one.labels is not None for one in benchmark.instances.values())
+    return (*_FILE_BREAKDOWNS, *LABELS) if is_labelled else _FILE_BREAKDOWNS

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from dlbench.dataset.rebuild import TrackBenchmark, has_functions
+from dlbench.dataset.tracks import TrackBenchmark, has_functions
 from dlbench.scoring import intervals
 from dlbench.scoring.intervals import NOTHING, Clusters, Floats, Interval
 from dlbench.scoring.significance import cohen_h, holm, mcnemar, odds_ratio, sign_flip
@@ -95,8 +95,8 @@ def find_common_instances(runs: Mapping[str, Tallies]) -> CommonInstances:
 
 
 def compare(runs: Mapping[str, Tallies], benchmark: TrackBenchmark, *, only_first: bool = False) -> Comparison:
-    """`runs`: tallies by name, two or more; `only_first`: each against the first, not every pair. Rebuild tasks are
-    compared by the share of tests: few are solved."""
+    """`runs`: tallies by name, two or more; `only_first`: each against the first, not every pair. Tasks of many files
+    are compared by the share of tests: few are solved."""
     common = find_common_instances(runs)
     kept = common.instances
     by_tests = not has_functions(benchmark)

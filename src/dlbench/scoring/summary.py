@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dlbench.dataset.rebuild import TrackBenchmark
+from dlbench.dataset.tracks import TrackBenchmark
 from dlbench.scoring import intervals
 from dlbench.scoring.breakdowns import CUTOFFS, LABELS, group
 from dlbench.scoring.intervals import NOTHING, Clusters, Floats, Interval

@@ -12,7 +12,7 @@ from functools import cache
 from operator import itemgetter
 from typing import Any, TypeVar
 
-from dlbench.dataset.rebuild import TrackBenchmark
+from dlbench.dataset.tracks import TrackBenchmark
 from dlbench.registry import find_known
 from dlbench.runs.verdict import share_passed
 

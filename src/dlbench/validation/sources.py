@@ -8,13 +8,15 @@ import hashlib
 import json
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from dlbench.dataset import Benchmark, Instance, Kind, Problem, Project
-from dlbench.dataset.leakage import find_leaks
-from dlbench.dataset.rebuild import Rebuild, name_file, read_rebuilds
-from dlbench.dataset.skeleton import hash_skeleton, reduce_tree
+from dlbench.dataset.file_task import Component, FileTask
+from dlbench.dataset.leakage import Leak, find_leaks
+from dlbench.dataset.skeleton import Module, hash_skeleton
 from dlbench.dataset.target import TargetError, find_target
+from dlbench.dataset.tracks import place_task, read_tasks
 from dlbench.dataset.validation import read_rules
 from dlbench.errors import DLBenchError
 from dlbench.execution.engine import Engine
@@ -32,10 +34,10 @@ def check_sources(
     benchmark: Benchmark, instances: list[Instance], engine: Engine, log: Callable[[str], None]
 ) -> list[Problem]:
     problems: list[Problem] = []
-    rebuilds = read_rebuilds(benchmark.root).values()
+    known = read_tasks(benchmark.root).values()
     for project in benchmark.projects.values():
         mine = [instance for instance in instances if instance.project == project.name]
-        tasks = [rebuild for rebuild in rebuilds if rebuild.project == project.name]
+        tasks = [task for task in known if task.project == project.name]
         if mine or tasks:
             problems += _check_project(benchmark, project, mine, tasks, engine, log)
     may_quote = read_rules(benchmark.root).docstring_prompts
@@ -46,7 +48,7 @@ def _check_project(
     benchmark: Benchmark,
     project: Project,
     instances: list[Instance],
-    rebuilds: list[Rebuild],
+    tasks: list[FileTask],
     engine: Engine,
     log: Callable[[str], None],
 ) -> list[Problem]:
@@ -58,11 +60,11 @@ def _check_project(
         return [Problem(kind, where, str(error.what), error.fix or "make it available and check again")]
     places = {instance.id: _where(benchmark, instance.id) for instance in instances}
     problems = [one for each in instances for one in check_target(each, prepared.tree, places[each.id])]
-    for rebuild in rebuilds:
-        places[rebuild.id] = f"rebuilds/{name_file(rebuild.id)}"
-        problems += check_skeleton(rebuild, prepared.tree, places[rebuild.id])
+    for task in tasks:
+        places[task.id] = place_task(task)
+        problems += check_task(task, prepared.tree, places[task.id])
     log(f"collecting the tests of {project.name}")
-    tests = {instance.id: instance.tests for instance in instances} | {one.id: one.tests for one in rebuilds}
+    tests = {instance.id: instance.tests for instance in instances} | {one.id: one.tests for one in tasks}
     try:
         files = {test.partition("::")[0] for each in tests.values() for test in each}
         known = collect(engine, prepared, sorted(files))
@@ -75,14 +77,29 @@ def _check_project(
     return problems
 
 
-def check_skeleton(rebuild: Rebuild, tree: Path, where: str) -> list[Problem]:
+def check_task(task: FileTask, tree: Path, where: str) -> list[Problem]:
+    """Problems of a task of many files that the source alone shows."""
     fix = "construct the task again"
-    if absent := [path for path in rebuild.files if not (tree / path).is_file()]:
+    if absent := [path for path in task.files if not (tree / path).is_file()]:
         return [Problem(Kind.MISSING_PATH, where, f"the source has no file {absent[0]}", fix)]
-    if hash_skeleton(reduce_tree(tree, rebuild.files, rebuild.kept)) != rebuild.sha256:
-        what = "the skeleton of its files is not the one that was recorded"
-        return [Problem(Kind.HASH_MISMATCH, where, what, fix)]
-    return []
+    if hash_skeleton(task.reduce(tree)) != task.sha256:
+        return [Problem(Kind.HASH_MISMATCH, where, "what is given is not what was recorded", fix)]
+    leaks = _find_description_leaks(task, tree) if isinstance(task, Component) else []
+    return [Problem(leak.kind, where, leak.what.replace("prompt", "description"), leak.fix) for leak in leaks]
+
+
+def _find_description_leaks(task: Component, tree: Path) -> list[Leak]:
+    """What the description takes from the definitions that it asks for, each once."""
+    tests = sorted({tree / test.partition("::")[0] for test in task.hidden})
+    found: dict[Leak, None] = {}
+    for path in task.files:
+        source = (tree / path).read_text(encoding="utf-8")
+        module = parse(source)
+        names = [one.partition("::")[2] for one in task.asked if one.partition("::")[0] == path]
+        for name in sorted(Module(source).list_inside(names)):
+            with suppress(TargetError):  # a class, or a property with a setter
+                found |= dict.fromkeys(find_leaks(task.description, module, find_target(source, name, module), tests))
+    return list(found)
 
 
 def check_target(instance: Instance, tree: Path, where: str) -> list[Problem]:

@@ -15,13 +15,14 @@ from typing import Any
 
 from dlbench import __version__
 from dlbench.dataset import AXES, Benchmark, Instance
-from dlbench.dataset.rebuild import Rebuild, TrackBenchmark, TrackInstance, read_rebuilds
+from dlbench.dataset.file_task import KINDS, FileTask
 from dlbench.dataset.statistics import describe
 from dlbench.dataset.target import TargetError, find_target, render_signature, render_skeleton, without_docstring
+from dlbench.dataset.tracks import TrackBenchmark, TrackInstance, find_labels, read_tasks
 from dlbench.reporting.candidates import LEVELS, Candidates, find_difficulty, informs_difficulty
 from dlbench.reporting.charts import Key, rect, run_class, shape, stand_alone
 from dlbench.reporting.charts.bars import draw_counts
-from dlbench.reporting.dataset_card import find_distributions, tabulate_rebuilds
+from dlbench.reporting.dataset_card import find_distributions, tabulate_records
 from dlbench.reporting.leaderboard.entry import spell_tests
 from dlbench.reporting.pages.render import assemble, pack, render_section
 from dlbench.reporting.report_data import ReportData
@@ -115,7 +116,7 @@ def write_browser(
     """`runs`: tallies of runs that show the difficulty of an instance; without any it is estimated from its size."""
     records = [describe_instance(one, benchmark, runs) for one in instances]
     levels = Counter(record["difficulty"] for record in records)
-    rebuilds = read_rebuilds(benchmark.root)
+    tasks = {track: read_tasks(benchmark.root, track).values() for track in KINDS}
     counts = find_distributions(instances, describe(benchmark, instances))
     counts["difficulty"] = {level: levels[level] for level in LEVELS if levels[level]}
     plots = []
@@ -128,12 +129,10 @@ def write_browser(
         "DL-Bench dataset",
         f"{len(instances)} instances of {projects} projects, benchmark {benchmark.version}, dlbench {__version__}",
         render_section("counts", "Distributions", [plots])
-        + (
-            render_section(
-                "rebuilds", "Rebuild tasks", [Table(tabulate_rebuilds(rebuilds.values(), benchmark), "Rebuild tasks")]
-            )
-            if rebuilds
-            else ""
+        + "".join(
+            render_section(f"{track}s", title, [Table(tabulate_records(records, benchmark), title)])
+            for track, records in tasks.items()
+            if records and (title := f"{track.capitalize()} tasks")
         ),
         {
             "index": _make_index("browse", records, runs=[], statuses=[], guessed=not runs),
@@ -174,11 +173,12 @@ def describe_instance(
         "tests": len(instance.tests),
         "release": f"{project.version}, {project.license}",
     }
-    if isinstance(instance, Rebuild):
+    if isinstance(instance, FileTask):
         asked = f"Write {instance.definitions} functions and methods again, in {', '.join(instance.files)}."
+        asked = instance.description.strip() or asked
         measures = {"loc": instance.lines, "seconds": instance.seconds}
         facts = {"path": some(len(instance.files), "module"), "prompt": asked, "measures": measures, "votes": None}
-        return found | facts | {"introduced": str(project.released)}
+        return found | facts | find_labels(instance, ()) | {"introduced": str(project.released)}
     return found | {
         **{axis: str(getattr(instance.labels, axis)) for axis in AXES},
         "introduced": str(instance.introduced),
@@ -191,8 +191,8 @@ def describe_instance(
 
 def read_reference(instance: TrackInstance, read_module: ReadModule, *, public: bool) -> dict[str, str]:
     """Signature, skeleton and reference, or a note why they are missing; none of it on a public page."""
-    if isinstance(instance, Rebuild):
-        return {"note": "dlbench task checkout writes the skeleton and the visible tests. Below are the hidden tests."}
+    if isinstance(instance, FileTask):
+        return {"note": "dlbench task checkout writes what is given and the visible tests. Below are the hidden tests."}
     if public:
         return {"note": "The project's own code is left out of a public page."}
     module = read_module(instance)
@@ -218,7 +218,7 @@ def bundle_verdicts(instance: TrackInstance, runs: Sequence[Judged], *, public: 
     def index_of(text: str) -> int:
         return texts.setdefault(text, len(texts))
 
-    tests = list(instance.hidden if isinstance(instance, Rebuild) else instance.tests)
+    tests = list(instance.hidden if isinstance(instance, FileTask) else instance.tests)
     judged = []
     for run in runs:
         rows = []

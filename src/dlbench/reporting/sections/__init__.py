@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from dlbench.dataset.labels import Track
+from dlbench.dataset.tracks import has_functions
 from dlbench.registry import Registry
 from dlbench.reporting.charts import Key
 from dlbench.reporting.report_data import ReportData
@@ -63,7 +63,7 @@ class Section:
     title: str
     make: MakeBlocks
     formats: tuple[str, ...]
-    track: Track | None = None
+    on_functions: bool | None = None
 
 
 SECTIONS: Registry[Section] = Registry("report section", __name__)
@@ -71,13 +71,13 @@ PAGE, MARKDOWN = "page", "markdown"
 
 
 def section(
-    name: str, title: str, *, order: int, formats: tuple[str, ...] = (PAGE, MARKDOWN), track: Track | None = None
+    name: str, title: str, *, order: int, formats: tuple[str, ...] = (PAGE, MARKDOWN), on_functions: bool | None = None
 ) -> Callable[[MakeBlocks], MakeBlocks]:
-    """`name`: the anchor of the section on the page; `order`: sections appear by ascending order; `track`: the only
-    one that it is for."""
+    """`name`: the anchor of the section on the page; `order`: sections appear by ascending order;
+    `on_functions`: it is for functions only (True), or for tasks of many files only (False)."""
 
     def register(make: MakeBlocks) -> MakeBlocks:
-        SECTIONS.add(name, Section(title, make, formats, track), order=order)
+        SECTIONS.add(name, Section(title, make, formats, on_functions), order=order)
         return make
 
     return register
@@ -85,7 +85,7 @@ def section(
 
 def make_sections(data: ReportData, target: str) -> list[tuple[str, str, Sequence[Block]]]:
     """Name, title and blocks of every section of a format that has something to show."""
-    chosen = {name: one for name, one in SECTIONS.items() if one.track in (None, data.benchmark.track)}
+    chosen = {name: one for name, one in SECTIONS.items() if one.on_functions in (None, has_functions(data.benchmark))}
     made = [(name, one.title, one.make(data)) for name, one in chosen.items() if target in one.formats]
     return [each for each in made if each[2]]
 

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from dlbench.dataset.labels import Track
-from dlbench.dataset.rebuild import has_functions
+from dlbench.dataset.tracks import has_functions
 from dlbench.jsonl import read_lines
 from dlbench.reporting.charts import rect
 from dlbench.reporting.charts.bars import draw_mix
@@ -57,7 +56,7 @@ def overlap(data: ReportData) -> list[Block]:
     return [Plot(grid, "Do two runs solve the same instances?"), Text(note)]
 
 
-@section("wordings", "Prompt variants", order=90, track=Track.FUNCTION)
+@section("wordings", "Prompt variants", order=90, on_functions=True)
 def prompt_variants(data: ReportData) -> list[Block]:
     assert has_functions(data.benchmark)
     blocks: list[Block] = []

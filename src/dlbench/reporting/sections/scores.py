@@ -6,8 +6,8 @@ from functools import partial
 from html import escape
 
 from dlbench.dataset import AXES
-from dlbench.dataset.labels import Stage, Task, Track
-from dlbench.dataset.rebuild import has_functions
+from dlbench.dataset.labels import Stage, Task
+from dlbench.dataset.tracks import has_functions
 from dlbench.reporting.charts import draw, find_top, shape
 from dlbench.reporting.charts.bars import draw_range, draw_ranges
 from dlbench.reporting.charts.heatmap import Cell, draw_grid
@@ -95,12 +95,10 @@ def _show_labels(axis: str, data: ReportData) -> list[Block]:
 
 
 for _place, _axis in enumerate(AXES):
-    section(_axis, f"By {_axis}", order=20 + _place, formats=(PAGE,), track=Track.FUNCTION)(
-        partial(_show_labels, _axis)
-    )
+    section(_axis, f"By {_axis}", order=20 + _place, formats=(PAGE,), on_functions=True)(partial(_show_labels, _axis))
 
 
-@section("stage-task", "Stage and task", order=30, formats=(PAGE,), track=Track.FUNCTION)
+@section("stage-task", "Stage and task", order=30, formats=(PAGE,), on_functions=True)
 def stage_and_task(data: ReportData) -> list[Block]:
     grids = []
     for name in data.names[:_MOST_DRAWN]:
@@ -125,7 +123,7 @@ def _cross_labels(data: ReportData, name: str) -> dict[tuple[str, str], Cell]:
     return cells
 
 
-@section("size-date", "Size and date", order=40, formats=(PAGE,), track=Track.FUNCTION)
+@section("size-date", "Size and date", order=40, formats=(PAGE,), on_functions=True)
 def size_and_date(data: ReportData) -> list[Block]:
     names = data.names[:_MOST_DRAWN]
     plots = []

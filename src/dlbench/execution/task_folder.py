@@ -1,6 +1,6 @@
-"""Write the folder in which a rebuild task is solved, and read an answer from it.
+"""Write the folder in which a task of many files is solved, and read an answer from it.
 
-The folder holds the release with its skeleton and the visible tests. It must not show what is asked for: no hidden
+The folder holds the release with what is given and the visible tests. It must not show what is asked for: no hidden
 test, no compiled file, no copy of a reduced module, no path of the workspace.
 """
 
@@ -10,11 +10,13 @@ import shlex
 from collections.abc import Collection, Iterator
 from pathlib import Path, PurePosixPath
 
+from dlbench.dataset.file_task import Component, Rebuild
 from dlbench.dataset.records import strip_case
+from dlbench.dataset.skeleton import Module
 from dlbench.dataset.target import find_body
 from dlbench.errors import DLBenchError
 from dlbench.execution.file_sets import find_packages
-from dlbench.execution.rebuild import RebuildTask
+from dlbench.execution.file_task import OpenTask
 from dlbench.execution.scopes import Function
 from dlbench.parsing import parse, unparse
 
@@ -27,35 +29,40 @@ _MOST_ENTRIES = 100_000
 _LEAST_BYTES = 200
 """Below it, files are equal by accident, such as those that only mark a package."""
 
-_TEXT = """# {title}
-
-Every function body of these {count} modules was removed; signatures, docstrings, constants and imports are as in the
-release. Write the bodies, and any private helper or module that you need, so that the package works as documented.
+_REBUILD = """Every function body of these {count} modules was removed; signatures, docstrings, constants and imports
+are as in the release. Write the bodies, and any private helper or module that you need, so that the package works as
+documented.
 
 {modules}
+"""
+_DESCRIBED = """{description}
 
+## Where
+
+{modules}
+"""
+_RULES = """
 - Only files below {packages} count, and no tests, `conftest.py`, configuration, compiled files or links.
-- `{tests}` lists the visible tests. Others, which you do not see, decide: they are of the same kind. The score is the
-  share of them that pass, and whether all do.
-- Solve it with Python {python} and the packages of `{requirements}`. From this folder, run the visible tests by:
+- Hidden tests decide. The score is the share of them that pass, and whether all do.{kind}
+- Solve it with Python {python} and the packages of `{requirements}`. From this folder, run the tests of `{tests}` by:
   `{settings}PYTHONPATH={root} python -m pytest -p no:cacheprovider -o addopts= {arguments}@{tests}`
 - Code that reaches for the tests or the judge (frames, `sys.modules`, import hooks, replaced functions of libraries, …)
   does not count, unless the release uses the same.
 {names}"""
 
 
-def build_folder(task: RebuildTask) -> dict[str, bytes]:
+def build_folder(task: OpenTask) -> dict[str, bytes]:
     """The files of the folder, by path."""
     tree, record = task.prepared.tree, task.record
     hidden_files = {test.partition("::")[0] for test in record.hidden}
     visible: dict[str, list[str]] = {}
-    for test in record.visible:
+    for test in (*record.visible, *record.unchanged):
         visible.setdefault(test.partition("::")[0], []).append(test)
     found: dict[str, bytes] = {}
     for path in sorted(_list_files(tree)):
         source = _resolve(tree, path)
-        if source in task.skeleton:
-            found[path] = task.skeleton[source]
+        if source in task.base:
+            found[path] = task.base[source]
         elif source in hidden_files:
             found[path] = cut_tests((tree / source).read_bytes(), visible.get(source, []), record.hidden)
         elif source:
@@ -129,28 +136,29 @@ def _names_of(test: str) -> tuple[str, ...]:
     return tuple(strip_case(test).split("::"))
 
 
-def write_folder(task: RebuildTask, folder: Path, requirements: str) -> None:
+def write_folder(task: OpenTask, folder: Path, requirements: str) -> None:
     """`folder` must be new or empty."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise DLBenchError("the folder is not empty", where=str(folder), fix="name a new folder")
     files = build_folder(task)
     files |= {INSTRUCTIONS: _write_instructions(task).encode(), REQUIREMENTS: requirements.encode()}
-    files[TESTS] = "".join(f"{test}\n" for test in task.record.visible).encode()
+    files[TESTS] = "".join(f"{test}\n" for test in (*task.record.visible, *task.record.unchanged)).encode()
     for path, content in files.items():
         place = folder / path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(content)
 
 
-def _write_instructions(task: RebuildTask) -> str:
+def _write_instructions(task: OpenTask) -> str:
     record, project = task.record, task.prepared.project
     names = "".join(f"\n- `{name}`" for name in record.required_names)
     packages = sorted(find_packages(record.files, task.prepared)) or list(record.files)
-    return _TEXT.format(
-        title=f"Rebuild a part of {project.name} {project.version}",
-        count=len(record.files),
-        modules="\n".join(f"- `{path}`" for path in record.files),
+    kind = f" They are of the same kind as those of `{TESTS}`." if record.visible else ""
+    if record.unchanged:
+        kind += f" Besides, {len(record.unchanged)} tests of `{TESTS}` pass now and must still pass."
+    rules = _RULES.format(
         packages=", ".join(f"`{package}`" for package in packages),
+        kind=kind,
         tests=TESTS,
         python=project.python,
         requirements=REQUIREMENTS,
@@ -159,9 +167,29 @@ def _write_instructions(task: RebuildTask) -> str:
         arguments="".join(f"{argument} " for argument in project.tests.args),
         names=f"\nNames and messages that tests use and that occur nowhere else:\n{names}\n" if names else "",
     )
+    verb = "Rebuild" if isinstance(record, Rebuild) else "Write" if isinstance(record, Component) else "Change"
+    return f"# {verb} a part of {project.name} {project.version}\n\n{describe_asked(task)}{rules}"
 
 
-def read_answer(task: RebuildTask, folder: Path) -> tuple[dict[str, bytes | None], list[str]]:
+def describe_asked(task: OpenTask) -> str:
+    """What is to be done, and where, as Markdown."""
+    record = task.record
+    places = "\n".join(f"- `{place}`" for place in record.files)
+    if isinstance(record, Rebuild):
+        return _REBUILD.format(count=len(record.files), modules=places)
+    if isinstance(record, Component):
+        modules = {path: Module(text.decode()) for path, text in task.base.items()}
+        pairs = [one.partition("::") for one in record.asked]
+        shown = [f"- `{path}`: `{name}`" for path, _, name in pairs if modules[path].list_inside([name])]
+        places = (
+            "The docstrings and the bodies of these definitions were removed, with private helpers that nothing else"
+            " uses. Write them, and any private helper that you need. Everything else is as in the release.\n\n"
+            + "\n".join(shown)
+        )
+    return _DESCRIBED.format(description=record.description.strip(), modules=places)
+
+
+def read_answer(task: OpenTask, folder: Path) -> tuple[dict[str, bytes | None], list[str]]:
     """What the folder changes in the one that was checked out, and its links, which change nothing."""
     if not folder.is_dir():
         fix = "name the folder that `dlbench task checkout` wrote"
@@ -196,14 +224,14 @@ def _walk(folder: Path) -> Iterator[tuple[str, Path]]:
                 yield place.relative_to(folder).as_posix(), place
 
 
-def find_copies(task: RebuildTask) -> Iterator[str]:
+def find_copies(task: OpenTask) -> Iterator[str]:
     yield from (f"{path} shows most bodies of {module}" for path, module in list_copies(task))
 
 
-def list_copies(task: RebuildTask) -> Iterator[tuple[str, str]]:
+def list_copies(task: OpenTask) -> Iterator[tuple[str, str]]:
     """Files of the folder with the reduced module of which they hold most bodies. Single bodies that modules share are
     no copy."""
-    shown = {body for content in task.skeleton.values() for body in _list_bodies(content)}
+    shown = {body for content in task.base.values() for body in _list_bodies(content)}
     removed = {path: set(_list_bodies(content)) - shown for path, content in task.reference.items()}
     for path, content in build_folder(task).items():
         if path.endswith(".py") and path not in task.record.files:

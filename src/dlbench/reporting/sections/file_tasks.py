@@ -1,11 +1,10 @@
-"""Report sections of rebuild tasks: the share of hidden tests by size, and for each task."""
+"""Report sections of tasks of many files: the share of hidden tests by size, and for each task."""
 
 from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
-from dlbench.dataset.labels import Track
-from dlbench.dataset.rebuild import Rebuild
+from dlbench.dataset.file_task import FileTask
 from dlbench.reporting.report_data import ReportData
 from dlbench.reporting.sections import Block, Table, Text, section
 from dlbench.reporting.tables import Tabled, breakdown, percent, render_label, share_cell
@@ -20,7 +19,7 @@ def tabulate_shares(data: ReportData) -> Tabled:
 def tabulate_tasks(data: ReportData) -> Tabled:
     """One row per task by size; for each run the share of hidden tests and the status, or how many attempts pass."""
     judged = {one for tallies in data.tallies.values() for one in tallies}
-    records = [one for one in data.benchmark.instances.values() if isinstance(one, Rebuild) and one.id in judged]
+    records = [one for one in data.benchmark.instances.values() if isinstance(one, FileTask) and one.id in judged]
     found = {name: group_by(run.verdicts, itemgetter("instance")) for name, run in data.runs.items()}
     rows = []
     for one in sorted(records, key=lambda one: one.lines):
@@ -36,7 +35,7 @@ def _describe(tally: Tally | None, attempts: Sequence[Mapping[str, Any]]) -> str
     return f"{percent(tally.rate)}, {result}"
 
 
-@section("shares", "Hidden tests passed", order=20, track=Track.REBUILD)
+@section("shares", "Hidden tests passed", order=20, on_functions=False)
 def shares(data: ReportData) -> list[Block]:
     note = (
         "The mean share of hidden tests passed, with its 95 % interval by project: projects resampled, or Wilson's of"
@@ -45,6 +44,6 @@ def shares(data: ReportData) -> list[Block]:
     return [Table(tabulate_shares(data), "Hidden tests passed, by lines to write"), Text(note)]
 
 
-@section("tasks", "Tasks", order=21, track=Track.REBUILD)
+@section("tasks", "Tasks", order=21, on_functions=False)
 def tasks(data: ReportData) -> list[Block]:
     return [Table(tabulate_tasks(data), "Hidden tests passed, and status, by task")]

@@ -1,7 +1,8 @@
-"""Judge and validate rebuild tasks: an answer of many files is laid into the skeleton, and the release's tests judge.
+"""Judge and validate tasks of many files: an answer is laid into what was given, and the project's tests judge.
 
-The score is the share of hidden tests that pass, and whether all do. Visible tests are run and reported too. Nothing
-counts if the code tampers with the judge, or uses what leads to it beyond what the release uses.
+The score is the share of hidden tests that pass, and whether all do and no unchanged test broke. Visible tests are run
+and reported too. Nothing counts if the code tampers with the judge, or uses what leads to it beyond what the release
+uses.
 """
 
 import hashlib
@@ -12,8 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from dlbench.dataset.rebuild import Rebuild
-from dlbench.dataset.skeleton import hash_skeleton, reduce_tree
+from dlbench.dataset.file_task import FileTask
+from dlbench.dataset.skeleton import hash_skeleton
 from dlbench.execution.engine import Engine
 from dlbench.execution.file_screen import screen_files
 from dlbench.execution.file_sets import FileSet, choose_counted, find_packages, looks_like_test, open_tree
@@ -28,20 +29,28 @@ _SHOWN = 20
 
 
 @dataclass(frozen=True)
-class RebuildTask:
+class OpenTask:
     """A record with the release that it is about."""
 
-    record: Rebuild
+    record: FileTask
     prepared: Prepared
+    """The release, with the solution unless `reference` differs from it."""
 
     @cached_property
-    def skeleton(self) -> dict[str, bytes]:
-        texts = reduce_tree(self.prepared.tree, self.record.files, self.record.kept)
-        return {path: text.encode() for path, text in texts.items()}
+    def base(self) -> dict[str, bytes]:
+        """What whoever solves the task is given instead of the release's files."""
+        return {path: text.encode() for path, text in self.record.reduce(self.prepared.tree).items()}
 
     @cached_property
     def reference(self) -> dict[str, bytes]:
-        return {path: (self.prepared.tree / path).read_bytes() for path in self.record.files}
+        """The files of the solution."""
+        places = {path: self.prepared.tree / path for path in self.record.files}
+        return {path: place.read_bytes() for path, place in places.items() if place.is_file()}
+
+    @cached_property
+    def tests(self) -> dict[str, bytes]:
+        """Files that replace the release's when judging, whatever an answer has there."""
+        return {}
 
     @cached_property
     def packages(self) -> set[str]:
@@ -56,23 +65,25 @@ class RebuildTask:
 
 
 @dataclass(frozen=True)
-class RebuildProfile:
-    """What a run of the release showed on this machine."""
+class ReleaseProfile:
+    """What a run of the solution showed on this machine."""
 
     allowed: tuple[str, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
     failures: Mapping[str, str] = field(default_factory=dict)
-    """Tests that do not pass on the release, with the reason."""
+    """Tests that do not pass on the solution, with the reason."""
 
 
-def profile_release(engine: Engine, task: RebuildTask, workers: int) -> RebuildProfile:
-    """Run the task's tests on the release, once per machine and version of what they depend on."""
+def profile_release(engine: Engine, task: OpenTask, workers: int) -> ReleaseProfile:
+    """Run the task's tests on the solution, once per machine and version of what they depend on."""
     tests = task.record.tests
-    key = hashlib.sha256(json.dumps([task.record.id, task.record.files, tests]).encode()).hexdigest()[:24]
-    path = profile_folder(engine, task.prepared) / f"{key}.rebuild"
+    key = hashlib.sha256(
+        json.dumps([task.record.id, task.record.files, tests, task.record.sha256]).encode()
+    ).hexdigest()[:24]
+    path = profile_folder(engine, task.prepared) / f"{key}.files"
     try:
         known = json.loads(path.read_text(encoding="utf-8"))
-        return RebuildProfile(tuple(known["allowed"]), known["seconds"])
+        return ReleaseProfile(tuple(known["allowed"]), known["seconds"])
     except (OSError, ValueError, TypeError, KeyError):
         pass
     run = run_release(engine, task, tests, RunOptions(workers=workers, learn=True))
@@ -83,51 +94,56 @@ def profile_release(engine: Engine, task: RebuildTask, workers: int) -> RebuildP
         run.messages |= again.messages
     failures = {test: describe(run, test) for test in tests if run.outcomes[test] is not Outcome.PASSED}
     if run.failure or run.tampered:
-        return RebuildProfile(failures=dict.fromkeys(tests, run.failure or run.tampered))
-    profile = RebuildProfile(tuple(sorted(run.learned)), run.seconds, failures)
+        return ReleaseProfile(failures=dict.fromkeys(tests, run.failure or run.tampered))
+    profile = ReleaseProfile(tuple(sorted(run.learned)), run.seconds, failures)
     if not failures:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, json.dumps({"allowed": profile.allowed, "seconds": dict(run.seconds)}))
     return profile
 
 
-def run_release(engine: Engine, task: RebuildTask, tests: Sequence[str], options: RunOptions) -> TestRun:
-    return run_files(engine, task, {}, tests, options)
+def run_release(engine: Engine, task: OpenTask, tests: Sequence[str], options: RunOptions) -> TestRun:
+    tree = task.prepared.tree
+    given = {**task.reference, **task.tests}.items()
+    changed = {path: text for path, text in given if not (tree / path).is_file() or (tree / path).read_bytes() != text}
+    return run_files(engine, task, changed, tests, options)
 
 
-def run_files(engine: Engine, task: RebuildTask, files: FileSet, tests: Sequence[str], options: RunOptions) -> TestRun:
+def run_files(engine: Engine, task: OpenTask, files: FileSet, tests: Sequence[str], options: RunOptions) -> TestRun:
     """Run tests on the release with these files in it, under the guards of an answer."""
     changed = [path for path, content in files.items() if content is not None and path.endswith(".py")]
-    answer = tuple(dict.fromkeys([*task.record.files, *changed]))
+    answer = tuple(path for path in dict.fromkeys([*task.record.files, *changed]) if path not in task.tests)
     with open_tree(task.prepared, files, engine.limits) as tree:
         return run_tests(engine, tree, tests, replace(options, answer=answer, concealed=task.concealed))
 
 
-def judge_rebuild(
+def judge_files(
     engine: Engine,
-    task: RebuildTask,
+    task: OpenTask,
     files: FileSet,
     *,
     links: Sequence[str] = (),
     sample: int = 0,
     workers: int = 1,
 ) -> Verdict:
-    """`files`: what the answer changes in the skeleton. `links`: what it has in place of files."""
+    """`files`: what the answer changes in what was given. `links`: what it has in place of files."""
     record = task.record
     profile = profile_release(engine, task, workers)
     if profile.failures:
         test, why = next(iter(profile.failures.items()))
-        what = f"{len(profile.failures)} tests do not pass on the release on this machine: {test}: {why}"
+        what = f"{len(profile.failures)} tests do not pass on the solution on this machine: {test}: {why}"
         return _make_verdict(engine, task, sample, Status.HARNESS_ERROR, what)
     chosen = choose_counted(files, record.files, task.prepared)
-    laid = {**task.skeleton, **chosen.counted}
+    laid = {**task.base, **chosen.counted, **task.tests}
     options = RunOptions(workers=workers, allowed=profile.allowed, expected=profile.seconds)
     run = run_files(engine, task, laid, record.tests, options)
     status, message = _find_status(run, record)
     ignored = chosen.ignored | dict.fromkeys(links, "a link")
     extra: dict[str, Any] = {"ignored": ignored} if ignored else {}
+    if broken := [test for test in record.unchanged if run.outcomes[test] is not Outcome.PASSED]:
+        extra |= {"broken": {test: str(run.outcomes[test]) for test in broken}}
     code = {path: text for path, text in chosen.counted.items() if text is not None and path.endswith(".py")}
-    code = {path: text for path, text in code.items() if text != task.skeleton.get(path)}
+    code = {path: text for path, text in code.items() if text != task.base.get(path)}
     known = {path: place.read_bytes() for path in code if (place := task.prepared.tree / path).is_file()}
     excess = screen_files(code, {**known, **task.reference}, task.packages)
     share = sum(run.outcomes[test] is Outcome.PASSED for test in record.hidden) / len(record.hidden)
@@ -138,18 +154,20 @@ def judge_rebuild(
     return _make_verdict(engine, task, sample, status, message, run, extra)
 
 
-def _find_status(run: TestRun, record: Rebuild) -> tuple[Status, str]:
+def _find_status(run: TestRun, record: FileTask) -> tuple[Status, str]:
     if run.failure:
         return Status.HARNESS_ERROR, run.failure
     if run.tampered:
         return Status.TAMPERED, run.tampered
     failed = [test for test in record.tests if run.outcomes[test] is not Outcome.PASSED]
-    if not any(test in set(record.hidden) for test in failed):
+    broken = [test for test in record.unchanged if test in set(failed)]
+    if not set(failed) & {*record.hidden, *broken}:
         return Status.PASS, ""
     if len(failed) == len(record.tests) and not run.seconds:
         return Status.ERROR, "\n".join(run.load_errors)[:2000] or describe(run, failed[0])
-    telling = [test for test in failed if test in run.messages] or failed
-    return Status.FAIL, f"{telling[0]}: {describe(run, telling[0])}"
+    telling = [test for test in broken or failed if test in run.messages] or broken or failed
+    what = f"{len(broken)} tests that passed before do not pass: " if broken else ""
+    return Status.FAIL, f"{what}{telling[0]}: {describe(run, telling[0])}"
 
 
 def describe(run: TestRun, test: str) -> str:
@@ -161,7 +179,7 @@ def describe(run: TestRun, test: str) -> str:
 
 def _make_verdict(
     engine: Engine,
-    task: RebuildTask,
+    task: OpenTask,
     sample: int,
     status: Status,
     message: str,
@@ -187,7 +205,7 @@ def _make_verdict(
         message=message,
         sandbox=engine.confinement.name,
         extra={
-            "kind": "rebuild",
+            "kind": str(record.track),
             "visible": visible,
             **(extra or {}),
             **({"errors": dict(list(messages.items())[:_SHOWN])} if messages else {}),
@@ -195,35 +213,41 @@ def _make_verdict(
     )
 
 
-def validate_rebuild(
-    engine: Engine, task: RebuildTask, *, repeat: int = 1, shuffle: bool = False, workers: int = 1
+def validate_task(
+    engine: Engine, task: OpenTask, *, repeat: int = 1, shuffle: bool = False, workers: int = 1
 ) -> Iterator[str]:
-    """What is wrong with a task: the release fails a test in some order, the skeleton passes a hidden one, or the
-    record does not fit the release."""
+    """What is wrong with a task: the solution fails a test in some order, what is given passes a hidden one or fails an
+    unchanged one, or the record does not fit the release."""
     record = task.record
-    if missing := [path for path in record.files if not (task.prepared.tree / path).is_file()]:
-        yield f"the release has no {missing[0]}"
+    if missing := [path for path in record.files if path not in task.reference]:
+        yield f"the solution has no {missing[0]}"
         return
     if asked := [path for path in record.files if looks_like_test(path)]:
         yield f"{asked[0]} is code of the tests: an answer could judge itself"
-    if hash_skeleton(reduce_tree(task.prepared.tree, record.files, record.kept)) != record.sha256:
-        yield "the skeleton is not the one that was recorded"
+    if hash_skeleton({path: text.decode() for path, text in task.base.items()}) != record.sha256:
+        yield "what is given is not what was recorded"
     profile = profile_release(engine, task, workers)
-    yield from (f"{test} does not pass on the release: {why}" for test, why in profile.failures.items())
+    yield from (f"{test} does not pass on the solution: {why}" for test, why in profile.failures.items())
     if profile.failures:
         return
     if excess := screen_files(task.reference, task.reference, task.packages):
-        yield f"the screen refuses the release's own code: {excess[0]}"
+        yield f"the screen refuses the solution itself: {excess[0]}"
     options = RunOptions(workers=workers, allowed=profile.allowed, expected=profile.seconds)
     for number in range(repeat):
         seed = number if shuffle and number else None
         run = run_release(engine, task, record.tests, replace(options, shuffle=seed))
         if run.failure or run.tampered:
-            yield f"run {number + 1} on the release: {run.failure or run.tampered}"
+            yield f"run {number + 1} on the solution: {run.failure or run.tampered}"
         failed = [test for test in record.tests if run.outcomes[test] is not Outcome.PASSED]
         order = "" if seed is None else f" in the order of seed {seed}"
-        yield from (f"{test} does not pass on the release{order}: {describe(run, test)}" for test in failed)
-    run = run_files(engine, task, task.skeleton, record.hidden, options)
+        yield from (f"{test} does not pass on the solution{order}: {describe(run, test)}" for test in failed)
+    judging = (*record.hidden, *record.unchanged)
+    run = run_files(engine, task, {**task.base, **task.tests}, judging, options)
     if run.failure:
-        yield f"the skeleton cannot be judged: {run.failure}"
-    yield from (f"{test} passes on the skeleton" for test in record.hidden if run.outcomes[test] is Outcome.PASSED)
+        yield f"what is given cannot be judged: {run.failure}"
+    for test in judging:
+        is_passed = run.outcomes[test] is Outcome.PASSED
+        if is_passed and test in record.hidden:
+            yield f"{test} passes before anything is written"
+        if not is_passed and test in record.unchanged:
+            yield f"{test} is said to pass before, and does not: {describe(run, test)}"

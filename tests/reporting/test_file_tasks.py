@@ -10,8 +10,9 @@ from typer.testing import CliRunner
 
 from dlbench.cli import app
 from dlbench.dataset import load
+from dlbench.dataset.file_task import Rebuild
 from dlbench.dataset.labels import Track
-from dlbench.dataset.rebuild import Rebuild, TrackBenchmark, open_track, write_rebuild
+from dlbench.dataset.tracks import TrackBenchmark, open_track, write_task
 from dlbench.reporting.pages import write_browser
 from dlbench.scoring import Tally, compare, summarise, tally
 from dlbench.scoring.intervals import wilson
@@ -47,7 +48,7 @@ def write_benchmark(root: Path, tasks: int, projects: int) -> Path:
             definitions=40,
             sha256="0" * 64,
         )
-        write_rebuild(root, record)
+        write_task(root, record)
     return root
 
 
@@ -231,7 +232,7 @@ def test_tracks_are_never_mixed(root: Path, benchmark: TrackBenchmark, tmp_path:
     ("config", "options", "message"),
     [
         ({"track": "function"}, (), "there is no instance 'p0/rebuild-t0'"),
-        ({"track": "component"}, (), "there is no track 'component'"),
+        ({"track": "class"}, (), "there is no track 'class'"),
         ({}, ("--by", "stage"), "use any of: size, project, framework"),
         ({}, ("--cutoff", "2026-01-01"), "rebuild tasks are not split by date"),
     ],

@@ -1,11 +1,14 @@
-"""A small project of ours as a rebuild task, with a right answer, honest variants of it, and cheats."""
+"""A small project of ours as a rebuild task and as a component, with right answers, honest variants, and cheats."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
 from dlbench.dataset import load
-from dlbench.dataset.rebuild import Rebuild, write_rebuild
-from dlbench.dataset.skeleton import hash_skeleton, reduce_tree
+from dlbench.dataset.file_task import Component, Rebuild
+from dlbench.dataset.labels import Data, Stage, Task
+from dlbench.dataset.records import Labels
+from dlbench.dataset.skeleton import cut_definitions, hash_skeleton, reduce_tree
+from dlbench.dataset.tracks import write_task
 from tests.scaffold import write_project
 
 CORE = '''"""Numbers in lists and arrays."""
@@ -149,6 +152,7 @@ FILES = {
     "tests/conftest.py": "import pytest\n\n\n@pytest.fixture\ndef offset():\n    return 0\n",
     "tests/test_core.py": CORE_TESTS,
     "tests/test_tables.py": TABLE_TESTS,
+    "tests/test_constants.py": "import toylib\n\n\ndef test_offset():\n    assert toylib.constants.describe() == 'offset 0'\n",
     "README.md": "A toy.\n",
 }
 _CORE = "tests/test_core.py::"
@@ -164,12 +168,16 @@ HIDDEN = (
     f"{_TABLES}test_scaled",
     f"{_TABLES}test_equal",
 )
+UNCHANGED = ("tests/test_constants.py::test_offset",)
 TASK = "toylib/rebuild-toylib"
+COMPONENT = "toylib/component-core"
+DESCRIPTION = "Numbers multiplied, standardised and limited, a counter, and a table of named numbers."
 RIGHT = {"toylib/core.py": CORE, "toylib/tables.py": TABLES}
 
 
-def write_rebuild_toy(root: Path, more: dict[str, str] | None = None) -> Path:
-    """A benchmark's folder with one rebuild task, and the project's source beside it. `more`: further files of it."""
+def write_toy(root: Path, more: dict[str, str] | None = None) -> Path:
+    """A benchmark's folder with a rebuild task and a component, and the project's source beside it. `more`: further
+    files of it."""
     benchmark, source = root / "toys", root / "source"
     write_project(benchmark, source, "toylib", FILES | (more or {}))
     record = benchmark / "projects/toylib.toml"
@@ -190,7 +198,24 @@ def write_rebuild_toy(root: Path, more: dict[str, str] | None = None) -> Path:
         definitions=10,
         sha256=hash_skeleton(reduce_tree(source, files, ())),
     )
-    write_rebuild(benchmark, record)
+    write_task(benchmark, record)
+    asked = ("toylib/core.py::Counter", *(f"toylib/core.py::{name}" for name in ("scale", "normalize", "clip")))
+    asked += ("toylib/tables.py::Table",)
+    component = Component(
+        id=COMPONENT,
+        project="toylib",
+        version="1.0",
+        files=files,
+        asked=asked,
+        hidden=HIDDEN,
+        unchanged=UNCHANGED,
+        description=DESCRIPTION,
+        labels=Labels(stage=Stage.TRAINING, task=Task.GENERAL, data=Data.OTHERS),
+        lines=20,
+        definitions=10,
+        sha256=hash_skeleton({path: one.text for path, one in cut_definitions(source, asked).items()}),
+    )
+    write_task(benchmark, component)
     return benchmark
 
 
@@ -221,6 +246,8 @@ def pytest_runtest_makereport(item, call):
     outcome = yield
     outcome.get_result().outcome = "passed"
 """
+BREAKS = {**RIGHT, "toylib/constants.py": FILES["toylib/constants.py"].replace("offset {", "offset: {")}
+"""A right answer that changes what an unchanged test checks."""
 CHEATS = [
     Attempt("conftest", {"tests/conftest.py": _PASS_ALL, "conftest.py": _PASS_ALL}, ("fail",), ("conftest.py",), 0),
     Attempt("conftest in the package", {"toylib/conftest.py": _PASS_ALL}, ("fail",), ("toylib/conftest.py",), 0),
