@@ -64,7 +64,7 @@ class Judge:
         memory: int = 4096,
         executor: str = "local",
         ray_address: str | None = None,
-        confirm: str = "unusual",
+        confirm: str = "all",
         pool_memory: float = 6144.0,
         fail_fast: bool = False,
         graded: bool = False,
@@ -199,14 +199,15 @@ def evaluate(
     memory: int = 4096,
     executor: str = "local",
     ray_address: str | None = None,
-    confirm: str = "unusual",
+    confirm: str = "all",
     plus: bool = True,
 ) -> list[Verdict]:
     """A verdict for each sample, in order. `samples`: a JSONL file, or records of one.
 
     With a folder `out` each verdict is written to `verdicts.jsonl` at once, and a second call resumes an interrupted
     one. `timeout` (seconds) and `memory` (MiB) apply to one candidate. `executor="ray"` runs on a cluster.
-    `confirm="all"` replays every pass (docs/threat-model.md); `plus` tries passes on further inputs (docs/plus.md).
+    Every pass is replayed; with `confirm="unusual"`, of unusual code only (docs/threat-model.md). `plus` tries passes
+    on further inputs (docs/plus.md).
     """
     whole = benchmark or load_whole()
     parsed = _read(samples, whole)

@@ -8,6 +8,7 @@ from pathlib import Path
 from dlbench.dataset import Benchmark, Instance, load
 from dlbench.dataset.target import render_signature
 from dlbench.execution import Engine, Limits, choose_sandbox
+from dlbench.execution.limits import JudgeOptions
 from dlbench.execution.pool import Pool, Task
 from dlbench.runs.verdict import Verdict
 from dlbench.workspace import prepare
@@ -51,7 +52,9 @@ def judge_all(project: str, mode: str, sandbox: str = "auto") -> dict[str, Verdi
     answers = write_answers(
         signature, right if project == "toy" else "    return None\n", with_cheats=sandbox == "auto"
     )
-    tasks = [Task(instance, answer, number, name) for number, (name, answer) in enumerate(answers.items())]
+    # beside the tests, so that the guards inside the process are tried: a replay alone would reject most of these
+    options = JudgeOptions(watched=True)
+    tasks = [Task(instance, answer, number, name, options) for number, (name, answer) in enumerate(answers.items())]
     found: dict[str, Verdict] = {}
     for is_short in (False, True):
         part = [task for task in tasks if ("timeout" in VERDICTS[task.name]) == is_short]

@@ -209,7 +209,7 @@ def test_project_that_executes_its_modules_again_gets_the_candidate(tmp_path, mo
     pool = Pool(Engine(choose_sandbox(), LIMITS), prepared, workers=1, mode=mode)
     right = SCALE.replace("return", "if factor == 0:\n        raise ValueError\n    return")
     found = []
-    task = Task(instance, code.format(right=right), options=JudgeOptions(imports=True))
+    task = Task(instance, code.format(right=right), options=JudgeOptions(imports=True, watched=status == "tampered"))
     pool.run([task], lambda task, verdict: found.append(verdict))
     assert found[0].status == status, found[0]
 

@@ -129,6 +129,11 @@ class WorkerOptions:
         return self.workers or CORES
 
 
+ConfirmOption = Annotated[
+    Confirm, typer.Option(help="Which passes are replayed in a process that the candidate's code never enters.")
+]
+
+
 @dataclass(frozen=True)
 class ExecutionOptions(WorkerOptions):
     """How candidates are judged."""
@@ -137,15 +142,14 @@ class ExecutionOptions(WorkerOptions):
     memory: MemoryOption = 4096
     mode: ModeOption = "auto"
     pool_memory: Annotated[int, typer.Option(min=256, help="Memory limit for all workers of a machine, in MiB.")] = 6144
-    confirm: Annotated[
-        Confirm, typer.Option(help="Which passes are replayed in a process that the candidate's code never enters.")
-    ] = Confirm.UNUSUAL
+    confirm: ConfirmOption = Confirm.UNUSUAL
 
 
 @dataclass(frozen=True)
 class JudgingOptions(ExecutionOptions):
     """How answers of models are judged."""
 
+    confirm: ConfirmOption = Confirm.ALL
     plus: Annotated[
         bool, typer.Option("--plus/--no-plus", help="Also try passing answers on further inputs (docs/plus.md).")
     ] = True
