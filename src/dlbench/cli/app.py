@@ -227,11 +227,11 @@ class Chosen:
 
     def open_track(self, track: Track) -> "TrackBenchmark":
         """The benchmark with the chosen instances of a track."""
-        from dlbench.dataset.tracks import open_track
+        from dlbench.dataset.tracks import has_functions, open_track
 
         whole = open_track(self.benchmark, track)
-        if track is Track.FUNCTION:
-            return replace(whole, instances={one.id: one for one in self.instances})
+        if has_functions(whole):
+            return replace(whole, instances={one.id: one for one in self.instances_of(whole)})
         used = [axis for axis in (*dataset.AXES, "since", "until", "part") if getattr(self, axis)]
         if used or self.split != "full":
             fix = "choose them by --instance, --instances, --project or --limit"

@@ -18,7 +18,14 @@ from dlbench.cli.app import (
     WorkerOptions,
     command,
 )
-from dlbench.cli.engine import judge_into, make_engine, make_judging_engine, make_pool, prepare_projects
+from dlbench.cli.engine import (
+    judge_into,
+    make_engine,
+    make_judging_engine,
+    make_pool,
+    open_functions,
+    prepare_projects,
+)
 from dlbench.cli.output import counted, log, print_json
 from dlbench.cli.report import show_scores
 from dlbench.cli.task import open_tasks, validate_tasks
@@ -82,6 +89,9 @@ def validate(
     from dlbench import validation
     from dlbench.validation.mutants import BODIES
 
+    if track is Track.OPTIMISE:
+        _validate_costs(chosen, execution, max(1, repeat), json=json)
+        return
     engine = make_judging_engine(execution, chosen.benchmark.root if plus else None)
     if track is not Track.FUNCTION:
         if compare_modes or plus:
@@ -124,23 +134,54 @@ def validate(
         raise typer.Exit(1)
 
 
+def _validate_costs(chosen: Chosen, execution: ExecutionOptions, repeat: int, *, json: bool) -> None:
+    """Print the speed-ups of references over themselves, which must be 1."""
+    from dlbench.validation.optimise import CostFinding, CostTrial, open_pool
+
+    benchmark = chosen.open_track(Track.OPTIMISE)
+    instances = [one for one in chosen.benchmark.instances.values() if one.id in benchmark.instances]
+    engine = make_judging_engine(execution, costs=benchmark.root)
+    pool = open_pool(engine, prepare_projects(chosen.benchmark, instances))
+    findings: list[CostFinding] = []
+    with counted("measuring references against themselves", repeat * len(instances)) as advance:
+
+        def keep(trial: CostTrial, found: CostFinding) -> None:
+            findings.append(found)
+            shown = ", ".join(f"{size} {one:.3f}" for size, one in found.speedups.items())
+            advance(f"{found.instance}: {shown or found.fault}")
+
+        pool.run([CostTrial(one) for one in instances for _ in range(repeat)], keep)
+    broken = [found for found in findings if not found.holds]
+    if json:
+        print_json(findings)
+    else:
+        for found in broken:
+            typer.echo(f"{found.instance}: {found.fault or found.speedups}")
+        typer.echo(f"{len(findings) - len(broken)} of {len(findings)} references are as fast as themselves, within 3 %")
+    if broken:
+        raise typer.Exit(1)
+
+
 @command("evaluate")
 def evaluate(
     samples: Annotated[Path, typer.Argument(help="JSONL with instance, sample, and answer (raw text) or code.")],
     out: Annotated[Path, typer.Option(help="Run folder for verdicts and report; an interrupted run resumes.")],
     execution: JudgingOptions,
     benchmark: BenchmarkOption = None,
+    track: TrackOption = Track.FUNCTION,
 ) -> None:
     """Judge answers that already exist, from a file."""
     from dlbench.dataset.validation import name_records
     from dlbench.runs.samples import read_samples
 
-    loaded = dataset.load(benchmark)
+    loaded = open_functions(dataset.load(benchmark), track)
     parsed = read_samples(samples, loaded)
-    engine = make_judging_engine(execution, loaded.root if execution.plus else None)
+    costs = loaded.root if track is Track.OPTIMISE else None
+    engine = make_judging_engine(execution, loaded.root if execution.plus else None, costs)
     name = samples.name.removesuffix(".gz").removesuffix(".jsonl")
     config = {"dlbench": __version__, "benchmark": name_records(loaded), "model": name}
+    config |= {"track": str(track)} if costs else {}
     open_run(out, config | {"timeout": execution.timeout, "memory": execution.memory} | execution.describe())
     judge_into(loaded, parsed, out, engine, execution)
     keep_samples(samples, out)
-    show_scores([out], out / "report.md", loaded)
+    show_scores([out], out / "report.md", dataset.load(benchmark))

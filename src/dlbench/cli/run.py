@@ -13,10 +13,11 @@ import typer
 from dlbench import __version__, dataset
 from dlbench.cli import models
 from dlbench.cli.agree import DUAL, DualAgreement, RunSetup
-from dlbench.cli.app import BenchmarkOption, Chosen, JudgingOptions, command
-from dlbench.cli.engine import judge_into, judging, make_judging_engine, make_pool, prepare_projects
+from dlbench.cli.app import BenchmarkOption, Chosen, JudgingOptions, TrackOption, command
+from dlbench.cli.engine import judge_into, judging, make_judging_engine, make_pool, open_functions, prepare_projects
 from dlbench.cli.output import Progress, counted, log
 from dlbench.cli.report import show_scores
+from dlbench.dataset.labels import Track
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import Journal
 from dlbench.registry import find_known
@@ -88,6 +89,7 @@ def run(
     budget: models.BudgetOptions,
     canary: CanaryOption = False,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the embedded model; 0: any free one.")] = 0,
+    track: TrackOption = Track.FUNCTION,
 ) -> None:
     """Evaluate a model on the chosen instances, each answer as it arrives; print pass@1 overall and by label."""
     import dlbench.validation.mutant_model  # noqa: F401 - registers `mutant`
@@ -97,7 +99,8 @@ def run(
     from dlbench.generation.sources import Sources, describe_shortage, make_prompt_builder
     from dlbench.runs.samples import read_samples
 
-    benchmark, instances = chosen.benchmark, chosen.instances
+    benchmark = open_functions(chosen.benchmark, track)
+    instances = chosen.instances_of(benchmark)
     options = ModelOptions(
         base_url,
         api_key,
@@ -118,7 +121,8 @@ def run(
         dual.check(samples)
     else:
         dual.refuse_for(technique)
-    engine = make_judging_engine(execution, benchmark.root if execution.plus else None)
+    costs = benchmark.root if track is Track.OPTIMISE else None
+    engine = make_judging_engine(execution, benchmark.root if execution.plus else None, costs)
     sources = Sources(benchmark, log)
     plain = "zero-shot" if is_dual else technique
     prompts = make_prompt_builder(sources, plain, shots, seed, prompt_tokens, canary=canary, stages=predicted_stages)
@@ -153,6 +157,7 @@ def run(
             "timeout": execution.timeout,
             "memory": execution.memory,
             "canary": canary,
+            **({"track": str(track)} if costs else {}),
             "date": datetime.now(UTC).date().isoformat(),
             "endpoint": client.address or None,
             "split": chosen.split,
@@ -194,7 +199,7 @@ def run(
                     on_kept=advance.keep,
                 )
                 evaluation.finish(read_samples(folder / SAMPLES, benchmark))
-    show_scores(folders, out / "report.md", benchmark)
+    show_scores(folders, out / "report.md", chosen.benchmark)
     if is_dual:
         dual.show_gain(benchmark, folders)
 
@@ -231,6 +236,7 @@ def prompt(
     prompt_tokens: PromptTokensOption = 6000,
     seed: Annotated[int, typer.Option(help="Seed of the choice of examples, as for `run`.")] = 0,
     canary: CanaryOption = False,
+    track: TrackOption = Track.FUNCTION,
 ) -> None:
     """Show exactly what a model would be sent, in all turns."""
     from dlbench.generation.sources import Sources, make_prompt_builder
@@ -238,7 +244,7 @@ def prompt(
     if technique == DUAL:
         fix = f"`dlbench agree mutate {instance}` shows its wordings, each of which is sent as zero-shot"
         raise DLBenchError(f"{DUAL} has many prompts, not one", where="--technique", fix=fix)
-    loaded = dataset.load(benchmark)
+    loaded = open_functions(dataset.load(benchmark), track)
     sources = Sources(loaded, log)
     prompts = make_prompt_builder(
         sources, technique, shots, seed, prompt_tokens, canary=canary, stages=predicted_stages

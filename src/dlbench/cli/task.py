@@ -154,7 +154,7 @@ def open_tasks(chosen: Chosen, track: Track | None = None) -> "list[OpenTask]":
     from dlbench.execution.file_task import OpenTask
 
     track = track or guess_track((chosen.instance or [""])[0])
-    if track is Track.FUNCTION:
+    if track in (Track.FUNCTION, Track.OPTIMISE):
         raise DLBenchError("functions are not solved in a folder", where="--track", fix="use `dlbench run`")
     records = [one for one in chosen.open_track(track).instances.values() if isinstance(one, FileTask)]
     prepared = prepare_named(chosen.benchmark, [one.project for one in records])
