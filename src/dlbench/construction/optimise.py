@@ -32,7 +32,7 @@ _TARGETS = {"medium": 0.05, HELD_OUT: 0.12, "large": 0.25}
 _LEAST_SECONDS, _MOST_SECONDS, _CLOSE = 0.02, 0.5, 1.5
 _MOST_CALLS_TOGETHER = 200
 _MOST_BYTES_SENT = 48 << 20
-_MOST_BESIDES = 8.0
+_MOST_BESIDES = 5.0
 """What a process does besides the call, as a multiple of the call."""
 _TRIED_CALLS, _TRIED_GROUPS, _STEPS = 3, 6, 8
 _SLACK_32, _SLACK_64, _MOST_SLACK_32, _MOST_SLACK_64 = 0.05, 1e-3, 1.0, 0.03
@@ -72,12 +72,14 @@ def propose(warm: Warm, task: OptimiseTask) -> Workload:
         return _refuse(instance, why)
     reference = warm.engine.target(warm.prepared, instance).reference
     why = "no size of its recorded calls can grow"
-    with open_family(warm.engine, warm.prepared, instance, reference) as family:
-        for call, growing in _list_ways(steady):
-            try:
-                return _Proposal(family, instance, call, growing).make()
-            except (NotEligible, CannotGrow) as error:
-                why = str(error)
+    ways = list(_list_ways(steady))
+    while ways:
+        with open_family(warm.engine, warm.prepared, instance, reference) as family:
+            while ways and not family.has_failed:
+                try:
+                    return _Proposal(family, instance, *ways.pop(0)).make()
+                except (NotEligible, CannotGrow) as error:
+                    why = str(error)
     return _refuse(instance, why)
 
 

@@ -4,6 +4,7 @@ The kernel tells who wrote each message of the handshake, and the clock of that 
 clocks inside does not matter. A child ends before the next one starts.
 """
 
+import ast
 import contextlib
 import os
 import secrets
@@ -64,12 +65,25 @@ def open_family(engine: Engine, prepared: Prepared, instance: Instance, candidat
     reference = engine.target(prepared, instance).reference
     job = describe_instance(prepared, instance, hides=True, shows_module=True) | describe_candidate()
     job |= {"mode": "timed", "sources": [one.spliced.source for one in (reference, candidate)]}
-    job |= {"ranges": [one.spliced.ranges for one in (reference, candidate)]}
+    job |= {"ranges": [one.spliced.ranges for one in (reference, candidate)], "imports": _list_imports(candidate)}
+    job["lines"] = engine.target(prepared, instance).lines
     limits = engine.limits.within(_SESSION_SECONDS)
     with connect(partial(_serve, engine, prepared, job, limits)) as peer:
         family = Family(peer)
         with family.socket:
             yield family
+
+
+def _list_imports(candidate: Candidate) -> list[str]:
+    """The modules that an answer imports, and what could be one."""
+    nodes = [node for piece in candidate.pieces for node in ast.walk(piece.tree)]
+    plain = [one.name for node in nodes if isinstance(node, ast.Import) for one in node.names]
+    froms = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level]
+    return [
+        *plain,
+        *(str(node.module) for node in froms),
+        *(f"{node.module}.{one.name}" for node in froms for one in node.names),
+    ]
 
 
 def _serve(
@@ -85,6 +99,8 @@ class Family:
         self.socket = socket.socket(fileno=os.dup(peer.descriptor))
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         self.patience = _START_SECONDS
+        self.has_failed = False
+        """Whether a process did something else than answer; what follows may be disturbed."""
 
     def warm_up(self, message: Data) -> None:
         """Let the reference run in the server. It may fail there, which costs only a slower first call."""
@@ -111,6 +127,7 @@ class Family:
             answer = Answer(Data(node, blobs), changed)
             return Run(answer, ended - began, total - (ended - began))
         except (_Ended, Unreplayable, OSError, EOFError, ValueError, TypeError) as error:
+            self.has_failed = True
             return Run(Answer.none(str(error) or type(error).__name__), 1.0, 0.0)
         finally:
             _end(process)

@@ -10,7 +10,8 @@ from dlbench.execution.optimise.family import Run
 
 PRECISION = 0.03
 """The half width of an interval that is narrow enough, as a share."""
-_TOLERATED_SHARE, _TOLERATED_SECONDS = 0.1, 0.001
+_TOLERATED_SECONDS = 0.0002
+"""For definitions of helpers on import."""
 _RESAMPLES = 1000
 
 
@@ -26,24 +27,29 @@ class Ratio:
     """The median of the reference."""
 
 
-def charge(ours: Run, theirs: Run) -> float:
-    """The seconds that count for the candidate: of the call, and what it spends more than the reference outside of it,
-    such as on import, on answers that are computed when they are read, and in threads."""
-    allowed = ours.besides * (1 + _TOLERATED_SHARE) + _TOLERATED_SECONDS
-    return theirs.seconds + max(0.0, theirs.besides - allowed)
-
-
 def estimate(ours: Sequence[Run], theirs: Sequence[Run]) -> Ratio:
-    """The middle half's mean of the logarithms of the rounds' ratios; its bootstrap interval at 95 %."""
+    """The middle half's mean of the logarithms of the rounds' ratios, with its bootstrap interval at 95 %."""
+    extra = find_extra(ours, theirs)
     pairs = zip(ours, theirs, strict=True)
-    logs = np.array([log(one.seconds / max(1e-9, charge(one, other))) for one, other in pairs])
-    drawn = np.random.default_rng(0).integers(0, len(logs), (_RESAMPLES, len(logs)))
-    middles = _average_middle(logs[drawn])
-    low, high = np.percentile(middles, [2.5, 97.5])
+    logs = np.array([log(one.seconds / max(1e-9, other.seconds + extra)) for one, other in pairs])
+    low, high = _bound(logs)
     value = float(_average_middle(logs[None])[0])
     seconds = float(np.median([one.seconds for one in ours]))
     numbers = (round(exp(one), 4) for one in (value, low, high))
     return Ratio(*numbers, len(logs), round(seconds, 5))
+
+
+def find_extra(ours: Sequence[Run], theirs: Sequence[Run]) -> float:
+    """What the candidate spends more than the reference outside of its calls, such as on import, in threads, and on
+    answers that are computed when they are read: the lower end of the interval, in seconds."""
+    more = np.array([other.besides - one.besides for one, other in zip(ours, theirs, strict=True)])
+    return max(0.0, _bound(more)[0] - _TOLERATED_SECONDS)
+
+
+def _bound(values: np.ndarray) -> tuple[float, float]:  # type: ignore[type-arg]
+    drawn = np.random.default_rng(0).integers(0, len(values), (_RESAMPLES, len(values)))
+    low, high = np.percentile(_average_middle(values[drawn]), [2.5, 97.5])
+    return float(low), float(high)
 
 
 def _average_middle(rows: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]

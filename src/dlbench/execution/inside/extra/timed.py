@@ -7,7 +7,8 @@ it run the function, and reads the clock again when the child waits with the res
 
 import contextlib
 import gc
-import importlib
+import importlib.machinery
+import linecache
 import os
 import platform
 import resource
@@ -16,13 +17,15 @@ import struct
 import sys
 import tracemalloc
 from collections.abc import Callable
+from types import CodeType
 from typing import Any
 
 from .. import privileges
 from ..audit import recognise
 from ..channel import Job, Send
-from ..live_patch import find_functions, override_source
+from ..live_patch import find_functions
 from ..plain_data import Codec
+from ..plain_values import Unreplayable
 from ..remote import Peer
 from ..seeding import seed_everything
 
@@ -46,6 +49,10 @@ def serve_timed(send: Send, job: Job) -> None:
     if ruleset is not None:
         privileges.enforce(ruleset)
     importlib.import_module(job["module"])
+    for name in job["imports"]:  # of libraries; a call does not pay for them
+        with contextlib.suppress(Exception):
+            importlib.import_module(name)
+    codes = [compile(source, path, "exec", dont_inherit=True) for source in job["sources"]]
     privileges.make_undumpable()
     _use_one_thread()
     send("collected", tests=[], errors=[])
@@ -53,14 +60,16 @@ def serve_timed(send: Send, job: Job) -> None:
     while request := _read(descriptor, 1 + TOKEN):
         kind, token = request[:1], request[1:]
         if kind == WARM_UP:
-            _warm_up(descriptor, job, path)
+            message = Peer(descriptor, Codec(is_trusted=None)).receive()
+            with contextlib.suppress(Exception):  # then the first call is slower
+                _warm_up(job, path, message)
             _write(descriptor, token)
             gc.collect()
             gc.freeze()
             continue
         child = os.fork()
         if not child:
-            _serve_child(descriptor, job, path, kind, token)
+            _serve_child(descriptor, job, path, codes, kind, token)
         if os.waitpid(child, 0)[1] != signal.SIGKILL:  # it ended by itself, and the engine waits for it
             _write(descriptor, bytes(TOKEN))
     os._exit(0)
@@ -73,11 +82,10 @@ def _use_one_thread() -> None:
         sys.modules["cv2"].setNumThreads(1)
 
 
-def _warm_up(descriptor: int, job: Job, path: str) -> None:
+def _warm_up(job: Job, path: str, message: tuple[str, Any]) -> None:
     """Run the reference, so that what libraries set up on first use is not part of a measurement."""
-    codec = Codec(is_trusted=None)
-    _, (_, *calls) = Peer(descriptor, codec).receive()
-    function = _find(job, path, job["ranges"][0])
+    _, (_, *calls) = message
+    function = _find(job, path, [job["lines"]])
     for arguments, keywords in calls:
         function(*arguments, **keywords)
 
@@ -87,7 +95,15 @@ def _find(job: Job, path: str, ranges: list[list[int]]) -> Callable[..., Any]:
     return find_functions(job["module"], job["qualname"], is_ours)[0]
 
 
-def _serve_child(descriptor: int, job: Job, path: str, kind: bytes, token: bytes) -> None:
+def _take_code(path: str, source: str, code: CodeType) -> None:
+    """Make an import of the file take this code."""
+    kind: Any = importlib.machinery.SourceFileLoader
+    original = kind.get_code
+    kind.get_code = lambda self, name: code if self.path == path else original(self, name)
+    linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
+
+
+def _serve_child(descriptor: int, job: Job, path: str, codes: list[CodeType], kind: bytes, token: bytes) -> None:
     """Import, read the arguments, wait, run, wait, answer. Never returns."""
     leave, write, read, process = os._exit, _write, _read, os.getpid()
     own = 1 if kind in (CANDIDATE, PROFILE_CANDIDATE) else 0
@@ -96,7 +112,7 @@ def _serve_child(descriptor: int, job: Job, path: str, kind: bytes, token: bytes
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
         resource.setrlimit(resource.RLIMIT_CPU, (_MOST_SECONDS, _MOST_SECONDS))
         _forbid_processes()
-        override_source(path, job["sources"][own])
+        _take_code(path, job["sources"][own], codes[own])
         del sys.modules[job["module"]]
         importlib.import_module(job["module"])
         function = _find(job, path, job["ranges"][own])
@@ -117,7 +133,10 @@ def _serve_child(descriptor: int, job: Job, path: str, kind: bytes, token: bytes
                 answer = "raised", error, False, []
             write(descriptor, token)
             read(descriptor, 1)
-        peer.send(token.hex(), answer)
+        try:
+            peer.send(token.hex(), answer)
+        except Unreplayable as error:
+            peer.refuse(str(error))
         read(descriptor, 1)
         os.kill(process, signal.SIGKILL)
     finally:
