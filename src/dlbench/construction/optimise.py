@@ -121,7 +121,7 @@ class _Proposal:
         workload = workload.model_copy(update={"slack": self._find_slack(workload)})
         message = make_message(self.call, workload, sizes[HELD_OUT], 1)
         found = self.family.profile(message, is_candidate=False)
-        if not found["memory"] and not found["operators"]:
+        if not found or not found["memory"]:
             raise NotEligible("its memory cannot be measured")
         return workload.model_copy(update=found)
 

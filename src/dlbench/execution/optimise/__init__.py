@@ -147,12 +147,12 @@ def measure(
             own = f"{seed} {place}"
             sizes[name] = _measure_size(family, call, workload, name, own, effort)
         message = make_message(call, workload, workload.sizes[HELD_OUT], seed)
-        # code that is not ordinary could stop the counting
-        ours, theirs = (family.profile(message, is_candidate=one) for one in (False, True))
-    is_plain = not candidate.excess
-    shares = {name: theirs[name] / ours[name] for name in ("operators", "flops", "bytes") if ours.get(name)}
-    memory = theirs["memory"] / max(1, ours["memory"])
-    return Cost(sizes, round(memory, 4) if is_plain else None, shares if is_plain else {}, seed)
+        ours = family.profile(message, is_candidate=False)
+        theirs = family.profile(message, is_candidate=True) if ours else None
+    if not ours or not theirs or candidate.excess:  # code that is not ordinary could stop the counting
+        return Cost(sizes, None, {}, seed)
+    shares = {name: round(theirs[name] / one, 4) for name, one in ours.items() if one}
+    return Cost(sizes, shares.pop("memory", None), shares, seed)
 
 
 def _measure_size(family: Family, call: Data, workload: Workload, name: str, seed: str, effort: Effort) -> Ratio:
@@ -164,9 +164,13 @@ def _measure_size(family: Family, call: Data, workload: Workload, name: str, see
         own = int(hashlib.sha256(f"{seed} {len(ours)}".encode()).hexdigest()[:7], 16)
         message = make_message(call, workload, workload.sizes[name], own)
         order = (False, True) if own % 2 else (True, False)
-        found = {is_candidate: family.run(message, is_candidate=is_candidate) for is_candidate in order}
-        if found[False].answer.failure:
-            raise CannotMeasure(f"the reference at size {name}: {found[False].answer.failure}")
+        found = {}
+        for is_candidate in order:
+            found[is_candidate] = run = family.run(message, is_candidate=is_candidate)
+            if run.answer.failure and is_candidate:
+                raise WrongAnswer(f"size {name}: {run.answer.failure}")
+            if run.answer.failure:
+                raise CannotMeasure(f"the reference at size {name}: {run.answer.failure}")
         what = find_difference(message, found[False].answer, found[True].answer, workload.slack)
         if what:
             raise WrongAnswer(f"size {name}: {what}")

@@ -141,7 +141,7 @@ class _Maker:
     """What equal sizes share: the order in which items are repeated."""
 
     def size(self, old: int) -> int:
-        return max(1, round(old * self.factor))
+        return max(1, round(old * self.factor)) if old else 0
 
     def order(self, old: int, where: tuple[int, ...]) -> Any:  # noqa: ANN401 - an array of indices
         """The items to take: as many whole rounds through all of them as needed, each in a random order."""
