@@ -83,8 +83,14 @@ def make_engine(
     )
     if executor is not None:
         on_exit.get().callback(executor.close)
-    more = {"plus": read_plus(plus) if plus else {}, "workloads": read_eligible(costs) if costs else {}}
-    return Engine(sandbox, limits, executor=executor, confirm=confirm, **more)
+    return Engine(
+        sandbox,
+        limits,
+        executor=executor,
+        confirm=confirm,
+        plus=read_plus(plus) if plus else {},
+        workloads=read_eligible(costs) if costs else {},
+    )
 
 
 def make_judging_engine(options: ExecutionOptions, plus: Path | None = None, costs: Path | None = None) -> "Engine":

@@ -106,7 +106,10 @@ def join(calls: Sequence[Data], seed: int) -> Data:
 
 def _compact(calls: Sequence[Data], *before: int) -> Data:
     """One value with all calls in it, with its objects numbered anew and without bytes that nothing refers to."""
-    nodes, blobs, numbers, count = [], [], dict[int, int](), 0
+    nodes: list[Node] = []
+    blobs: list[bytes] = []
+    numbers: dict[int, int] = {}
+    count = 0
     for call in calls:
         node = deepcopy(call.node)
         holder = [node]
@@ -237,7 +240,8 @@ class _Maker:
         if array.dtype.kind in "iu":
             if len(np.unique(array)) <= _FEW_VALUES:
                 return array
-            return self.rng.integers(array.min(), array.max(), array.shape, dtype=array.dtype, endpoint=True)
+            drawn: Array = self.rng.integers(array.min(), array.max(), array.shape, dtype=array.dtype, endpoint=True)
+            return drawn
         if not np.isfinite(array).all() or (array == np.round(array)).all():
             return array
         low, high = array.min(), array.max()

@@ -108,6 +108,7 @@ def _serve_child(descriptor: int, job: Job, path: str, codes: list[CodeType], ki
     leave, write, read, process = os._exit, _write, _read, os.getpid()
     own = 1 if kind in (CANDIDATE, PROFILE_CANDIDATE) else 0
     try:
+        gc.disable()  # collections count within the call only, and there only for what it makes
         privileges.protect([os.getppid()])
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
         resource.setrlimit(resource.RLIMIT_CPU, (_MOST_SECONDS, _MOST_SECONDS))
@@ -125,14 +126,17 @@ def _serve_child(descriptor: int, job: Job, path: str, codes: list[CodeType], ki
         if kind in (PROFILE_REFERENCE, PROFILE_CANDIDATE):
             answer = profile(function, calls)
         else:
+            gc.freeze()
             write(descriptor, token)
             read(descriptor, 1)
+            gc.enable()
             try:
                 answer = "returned", [function(*arguments, **keywords) for arguments, keywords in calls], False, []
             except Exception as error:
                 answer = "raised", error, False, []
             write(descriptor, token)
             read(descriptor, 1)
+            gc.disable()
         try:
             peer.send(token.hex(), answer)
         except Unreplayable as error:
@@ -194,13 +198,12 @@ def profile(function: Callable[..., Any], calls: list[Call]) -> dict[str, int]:
 
 def make_counter() -> Any:  # noqa: ANN401 - torch is imported here only
     """A dispatch mode that counts operators, floating-point operations, bytes of operands, and the peak of memory."""
-    from torch import Tensor
-    from torch.multiprocessing.reductions import StorageWeakRef
-    from torch.utils._python_dispatch import TorchDispatchMode
-    from torch.utils._pytree import tree_leaves
-    from torch.utils.flop_counter import flop_registry
+    load: Any = importlib.import_module
+    Tensor, StorageWeakRef = sys.modules["torch"].Tensor, load("torch.multiprocessing.reductions").StorageWeakRef
+    flop_registry = load("torch.utils.flop_counter").flop_registry
+    tree_leaves = load("torch.utils._pytree").tree_leaves
 
-    class Counter(TorchDispatchMode):
+    class Counter(load("torch.utils._python_dispatch").TorchDispatchMode):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
             self.found = {"operators": 0, "flops": 0, "bytes": 0, "memory": 0}
