@@ -171,6 +171,7 @@ def evaluate(
     track: TrackOption = Track.FUNCTION,
 ) -> None:
     """Judge answers that already exist, from a file."""
+    from dlbench.dataset.optimise import describe_track
     from dlbench.dataset.validation import name_records
     from dlbench.runs.samples import read_samples
 
@@ -180,7 +181,7 @@ def evaluate(
     engine = make_judging_engine(execution, loaded.root if execution.plus else None, costs)
     name = samples.name.removesuffix(".gz").removesuffix(".jsonl")
     config = {"dlbench": __version__, "benchmark": name_records(loaded), "model": name}
-    config |= {"track": str(track)} if costs else {}
+    config |= describe_track(costs) if costs else {}
     open_run(out, config | {"timeout": execution.timeout, "memory": execution.memory} | execution.describe())
     judge_into(loaded, parsed, out, engine, execution)
     keep_samples(samples, out)

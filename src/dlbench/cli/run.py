@@ -94,6 +94,7 @@ def run(
     """Evaluate a model on the chosen instances, each answer as it arrives; print pass@1 overall and by label."""
     import dlbench.validation.mutant_model  # noqa: F401 - registers `mutant`
     from dlbench.agreement.answers import RequestOptions
+    from dlbench.dataset.optimise import describe_track
     from dlbench.dataset.validation import name_records
     from dlbench.generation import ModelOptions, generate
     from dlbench.generation.sources import Sources, describe_shortage, make_prompt_builder
@@ -157,7 +158,7 @@ def run(
             "timeout": execution.timeout,
             "memory": execution.memory,
             "canary": canary,
-            **({"track": str(track)} if costs else {}),
+            **(describe_track(costs) if costs else {}),
             "date": datetime.now(UTC).date().isoformat(),
             "endpoint": client.address or None,
             "split": chosen.split,

@@ -4,6 +4,7 @@ They hold facts only: the digest of a recorded call, which of its sizes grow, by
 The inputs are made on the user's machine.
 """
 
+import hashlib
 import json
 from collections.abc import Mapping
 from datetime import date
@@ -74,6 +75,12 @@ def read_workloads(root: Path) -> dict[str, Workload]:
 
 def read_eligible(root: Path) -> dict[str, Workload]:
     return {name: record for name, record in read_workloads(root).items() if record.sizes}
+
+
+def describe_track(root: Path) -> dict[str, str]:
+    """For the configuration of a run: a change of what is measured makes another run."""
+    facts = [record.model_dump_json(exclude={"best"}) for record in read_eligible(root).values()]
+    return {"track": "optimise", "workloads": hashlib.sha256("\n".join(facts).encode()).hexdigest()[:12]}
 
 
 def _read(path: Path) -> dict[str, Workload]:

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from math import exp, log
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dlbench.execution.optimise.family import Run
 
+Floats = NDArray[np.float64]
 PRECISION = 0.03
 """The half width of an interval that is narrow enough, as a share."""
 _TOLERATED_SECONDS = 0.0002
@@ -35,8 +37,8 @@ def estimate(ours: Sequence[Run], theirs: Sequence[Run]) -> Ratio:
     low, high = _bound(logs)
     value = float(_average_middle(logs[None])[0])
     seconds = float(np.median([one.seconds for one in ours]))
-    numbers = (round(exp(one), 4) for one in (value, low, high))
-    return Ratio(*numbers, len(logs), round(seconds, 5))
+    value, low, high = (round(exp(one), 4) for one in (value, low, high))
+    return Ratio(value, low, high, len(logs), round(seconds, 5))
 
 
 def find_extra(ours: Sequence[Run], theirs: Sequence[Run]) -> float:
@@ -46,15 +48,15 @@ def find_extra(ours: Sequence[Run], theirs: Sequence[Run]) -> float:
     return max(0.0, _bound(more)[0] - _TOLERATED_SECONDS)
 
 
-def _bound(values: np.ndarray) -> tuple[float, float]:  # type: ignore[type-arg]
+def _bound(values: Floats) -> tuple[float, float]:
     drawn = np.random.default_rng(0).integers(0, len(values), (_RESAMPLES, len(values)))
     low, high = np.percentile(_average_middle(values[drawn]), [2.5, 97.5])
     return float(low), float(high)
 
 
-def _average_middle(rows: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+def _average_middle(rows: Floats) -> Floats:
     cut = rows.shape[1] // 4
-    middles: np.ndarray = np.sort(rows, axis=1)[:, cut : rows.shape[1] - cut].mean(axis=1)  # type: ignore[type-arg]
+    middles: Floats = np.sort(rows, axis=1)[:, cut : rows.shape[1] - cut].mean(axis=1)
     return middles
 
 
