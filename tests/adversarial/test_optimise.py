@@ -51,18 +51,20 @@ NOISE = 1.2
 EFFORT = Effort(least=3, most=5, others=1)
 
 
+def write_close(root):
+    """A benchmark folder with the function of `costs`, and beside it the project's source."""
+    files = {"close/__init__.py": "", "close/core.py": REFERENCE.lstrip(), "tests/test_core.py": TESTS}
+    folder = root / "benchmark"
+    write_project(folder, root / "source", "close", files)
+    target = find_target(files["close/core.py"], "count_close")
+    assert target.sha256 == hashlib.sha256(target.text.encode()).hexdigest()
+    (folder / "instances/close/count_close.toml").write_text(INSTANCE.format(sha256=target.sha256))
+    return folder
+
+
 class Setting:
     def __init__(self, root):
-        files = {
-            "close/__init__.py": "",
-            "close/core.py": REFERENCE.lstrip(),
-            "tests/test_core.py": TESTS,
-        }
-        folder = root / "benchmark"
-        write_project(folder, root / "source", "close", files)
-        target = find_target(files["close/core.py"], "count_close")
-        assert target.sha256 == hashlib.sha256(target.text.encode()).hexdigest()
-        (folder / "instances/close/count_close.toml").write_text(INSTANCE.format(sha256=target.sha256))
+        folder = write_close(root)
         self.benchmark = load(folder)
         self.instance = self.benchmark.instances[NAME]
         self.prepared = prepare(self.benchmark.projects["close"], folder)
