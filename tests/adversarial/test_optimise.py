@@ -72,7 +72,7 @@ class Setting:
         recorder = Recorder(10, 1 << 18)
         assert record_calls(plain, self.prepared, self.instance, recorder) == ""
         calls = sorted(recorder.calls.values(), key=lambda one: -one.size)
-        sizes = dict(zip(SIZES, (Size(factor=1, calls=200, seconds=0.01), *self.grow(20, 60, 40)), strict=True))
+        sizes = dict(zip(SIZES, (Size(factor=1, calls=20, seconds=0.01), *self.grow(20, 60, 40)), strict=True))
         self.workload = Workload(
             instance=NAME, call=calls[0].digest, growing=learn_groups(calls)[0], sizes=sizes, made=date(2026, 1, 2)
         )
@@ -102,7 +102,7 @@ def test_a_cheat_gains_nothing(setting, name):
     except WrongAnswer:
         return
     assert found.speedup < NOISE
-    assert all(one.value < NOISE for one in found.sizes.values())
+    assert found.sizes["large"].value < NOISE
 
 
 def test_a_better_algorithm_is_faster_at_every_size_and_gains_with_size(setting):
