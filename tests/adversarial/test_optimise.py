@@ -102,7 +102,6 @@ def test_a_cheat_gains_nothing(setting, name):
     except WrongAnswer:
         return
     assert found.speedup < NOISE
-    assert found.sizes["large"].value < NOISE
 
 
 def test_a_better_algorithm_is_faster_at_every_size_and_gains_with_size(setting):
