@@ -1,12 +1,32 @@
 """Honest answers of several files to the toy component, in the forms that models use."""
 
+import ast
 import difflib
 import json
+import re
+import tempfile
+import textwrap
 from dataclasses import dataclass, replace
+from pathlib import Path
 
-from tests.execution.file_task_toy import CORE, TABLES
+from dlbench.dataset.skeleton import cut_definitions
+from dlbench.extraction.file_answer import Given
+from tests.execution.file_task_toy import CORE, FILES, TABLES
 
 CORE_PATH, TABLES_PATH = "toylib/core.py", "toylib/tables.py"
+ASKED = (*(f"{CORE_PATH}::{name}" for name in ("Counter", "scale", "normalize", "clip")), f"{TABLES_PATH}::Table")
+
+
+def give() -> Given:
+    """What the toy component gives: its modules without the bodies that are asked for."""
+    with tempfile.TemporaryDirectory() as name:
+        for path, text in FILES.items():
+            place = Path(name, path)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text)
+        base = {path: one.text for path, one in cut_definitions(Path(name), ASKED).items()}
+    rest = {path: text for path, text in FILES.items() if path.startswith("toylib/")}
+    return Given(rest | base, (CORE_PATH, TABLES_PATH), ASKED)
 
 
 @dataclass(frozen=True)
@@ -45,14 +65,13 @@ def pair_hunks(before: str, after: str) -> list[tuple[str, str]]:
 
 def cut_out(source: str, *names: str) -> str:
     """The text of definitions at the top of a module."""
-    import ast
-
     tree = ast.parse(source)
     nodes = [node for node in tree.body if getattr(node, "name", "") in names]
     return "\n\n\n".join(ast.get_source_segment(source, node) or "" for node in nodes) + "\n"
 
 
-def list_shapes(given: dict[str, str]) -> list[Shape]:
+def list_shapes() -> list[Shape]:
+    given = give().texts
     core = given[CORE_PATH]
     both = {CORE_PATH: CORE, TABLES_PATH: TABLES}
     wrapped = json.dumps({"files": both}, indent=1)
@@ -199,7 +218,7 @@ def list_shapes(given: dict[str, str]) -> list[Shape]:
         ),
         Shape(
             "elided methods",
-            f"{fence(cut_out(CORE, *core_names[:3]))}\n{fence(methods_and_init(methods))}\n{fence(table_part)}",
+            f"{fence(cut_out(CORE, *core_names[:3]))}\n{fence(methods)}\n{fence(table_part)}",
         ),
         Shape(
             "an elided file",
@@ -250,8 +269,6 @@ def fence_path(path: str, code: str) -> str:
 
 
 def miscount(text: str) -> str:
-    import re
-
     return re.sub(r"^@@ -(\d+),\d+ \+(\d+),\d+ @@", r"@@ -\g<1>,3 +\g<2>1,4 @@", text, flags=re.MULTILINE)
 
 
@@ -273,11 +290,5 @@ def dedented(old: str, new: str) -> str:
     return replacement(*("\n".join(line[shared:] for line in text.split("\n")) for text in (old, new)))
 
 
-def methods_and_init(text: str) -> str:
-    return text
-
-
 def bare_methods(source: str) -> str:
-    import textwrap
-
     return textwrap.dedent(source.split('"""\n', 1)[1])

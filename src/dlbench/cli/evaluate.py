@@ -145,7 +145,7 @@ def evaluate(
         refuse_for_tasks(execution)
     engine = make_judging_engine(execution, loaded.root if execution.plus and is_function else None)
     name = samples.name.removesuffix(".gz").removesuffix(".jsonl")
-    config = {"dlbench": __version__, "benchmark": name_records(loaded), "model": name}
+    config: dict[str, object] = {"dlbench": __version__, "benchmark": name_records(loaded), "model": name}
     config |= {"timeout": execution.timeout, "memory": execution.memory}
     open_run(out, config | (execution.describe() if is_function else {"track": str(track)}))
     if is_function:

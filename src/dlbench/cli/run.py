@@ -134,7 +134,7 @@ def run(
         prompts = make_prompt_builder(sources, plain, shots, seed, tokens, canary=canary, stages=predicted_stages)
         plan = _plan_functions(chosen, execution, prompts, repair_rounds)
         stages = hashlib.sha256(predicted_stages.read_bytes()).hexdigest() if predicted_stages else None
-        plan.facts |= {"predicted_stages": stages, "technique": technique}
+        plan.facts.update(predicted_stages=stages, technique=technique)
     else:
         passed = {"technique": technique != "zero-shot", "repair_rounds": repair_rounds}
         refuse_for_tasks(execution, **passed, predicted_stages=predicted_stages, model_mutant="mutant" in names)

@@ -44,7 +44,8 @@ def is_whole(given: str, code: str) -> bool:
 def list_defined(code: str) -> list[str]:
     """The names of the classes and functions at the top of a module."""
     tree = syntax.parse(code)
-    return [node.name for node in tree.body if isinstance(node, _Definition)] if tree is not None else []
+    nodes = _flatten(tree.body) if tree is not None else []
+    return [node.name for node in nodes if isinstance(node, _Definition)]
 
 
 @dataclass
@@ -77,7 +78,7 @@ class _Merge:
 
     def merge_block(self, before: Sequence[ast.stmt], after: Sequence[ast.stmt], prefix: str, column: int) -> None:
         """Put the statements of a block into that of the module."""
-        places = {key: group for key, group in _group(before).items() if not key.startswith("#")}
+        places = {key: group for key, group in _group(_flatten(before)).items() if not key.startswith("#")}
         lines = [self._replace(places, group, prefix) for group in _group(after).values()]
         known = [line for line in lines if line]
         anchors = dict(zip(_group(after), lines, strict=True))
@@ -107,14 +108,14 @@ class _Merge:
         if _is_elided(new) and not _is_elided(old[-1]):
             return 0
         self.replaced.append(name)
-        if len(group) < len(old):  # only the last of several, such as overloads
+        if len(group) < len(old) and _is_overloaded(old):
             old, group = old[-1:], group[-1:]
-        text = [line for node in group for line in self._take(node, old[0].col_offset)]
-        if isinstance(new, _Definition) and not new.decorator_list and len(group) == 1:
-            text = [*self.given[first_line(old[-1]) - 1 : old[-1].lineno - 1], *text]
-        for node in old[:-1]:
-            self.edits[first_line(node)] = (node.end_lineno or node.lineno, [])
-        self.edits[first_line(old[-1])] = (old[-1].end_lineno or old[-1].lineno, text)
+        pairs = zip(old, group, strict=True) if len(old) == len(group) else ((one, *group) for one in old)
+        for here, *nodes in pairs:  # the same name in two branches: each gets the answer's definition
+            text = [line for node in nodes for line in self._take(node, here.col_offset)]
+            if isinstance(nodes[0], _Definition) and not nodes[0].decorator_list and len(nodes) == 1:
+                text = [*self.given[first_line(here) - 1 : here.lineno - 1], *text]
+            self.edits[first_line(here)] = (here.end_lineno or here.lineno, text)
         return first_line(old[-1])
 
     def _is_part(self, name: str, node: ast.ClassDef, there: ast.ClassDef) -> bool:
@@ -128,9 +129,8 @@ class _Merge:
         body = [node for node in new.body if not isinstance(node, ast.Expr | ast.Pass)]
         if list(map(dump, old.bases)) != list(map(dump, new.bases)):
             shift = old.col_offset - new.col_offset
-            header = _shift(self.code[new.lineno - 1 : new.body[0].lineno - 1], shift, range(0))
-            last = next(at for at in range(old.lineno, old.body[0].lineno) if _ends_header(self.given[at - 1]))
-            self.edits[old.lineno] = (last, header)
+            header = _shift(self.code[new.lineno - 1 : _find_header_end(self.code, new)], shift, range(0))
+            self.edits[old.lineno] = (_find_header_end(self.given, old), header)
         column = old.body[0].col_offset
         self.merge_block(old.body, body, prefix, column)
 
@@ -160,7 +160,7 @@ def merge_definitions(
         after = parse(code)
     merge = _Merge(given.split("\n"), code.split("\n"), asked)
     bound = set(_list_bound(before.body))
-    old = {_key(node) for node in before.body}
+    old = {_key(node) for node in _flatten(before.body)}
     body = [node for node in after.body if not _is_example(node) and not set(_binds(node)) & set(left_out)]
     body = _own_methods(body, before, asked)
     replacing = [node for node in body if isinstance(node, _DEFINING) and _key(node) in old]
@@ -253,6 +253,23 @@ def _root(node: ast.stmt) -> str:
     return ""
 
 
+def _flatten(block: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """The statements of a block, with the definitions in its branches."""
+    found: list[ast.stmt] = []
+    for node in block:
+        found.append(node)
+        if isinstance(node, ast.If | ast.Try | ast.With):
+            handlers = [inner for handler in getattr(node, "handlers", []) for inner in handler.body]
+            inside = [*node.body, *handlers, *getattr(node, "orelse", []), *getattr(node, "finalbody", [])]
+            found += [one for one in _flatten(inside) if isinstance(one, _Definition)]
+    return found
+
+
+def _is_overloaded(nodes: Sequence[ast.stmt]) -> bool:
+    decorators = [one for node in nodes if isinstance(node, _Definition) for one in node.decorator_list]
+    return any(dotted_name(one).rpartition(".")[2] == "overload" for one in decorators)
+
+
 def _group(block: Sequence[ast.stmt]) -> dict[str, list[ast.stmt]]:
     groups: dict[str, list[ast.stmt]] = {}
     for number, node in enumerate(block):
@@ -264,6 +281,9 @@ def _key(node: ast.stmt) -> str:
     """What two statements have in common of which one may replace the other: a name, and the role of an accessor."""
     match node:
         case ast.FunctionDef() | ast.AsyncFunctionDef():
+            if node.name == "_":  # one of several that are registered for types
+                annotations = [one.annotation for one in node.args.args[:1] if one.annotation is not None]
+                return " ".join(map(dump, [*node.decorator_list, *annotations]))
             roles = [one.attr for one in node.decorator_list if isinstance(one, ast.Attribute)]
             return f"{node.name}{''.join(f' {role}' for role in roles if role in ('setter', 'deleter', 'getter'))}"
         case ast.ClassDef(name=name):
@@ -321,8 +341,11 @@ def _name_of(alias: ast.alias) -> str:
     return alias.asname or alias.name.partition(".")[0]
 
 
-def _ends_header(line: str) -> bool:
-    return line.partition("#")[0].rstrip().endswith(":")
+def _find_header_end(lines: Sequence[str], node: ast.ClassDef) -> int:
+    """The line with the colon after which the body of a class begins."""
+    last = node.body[0].lineno - 1
+    ends = (at for at in range(node.lineno, last) if lines[at - 1].partition("#")[0].rstrip().endswith(":"))
+    return next(ends, last)
 
 
 def _shift(lines: list[str], by: int, inside: Collection[int]) -> list[str]:

@@ -111,7 +111,8 @@ def _content(lines: list[str], start: int, mark: str, indent: int, language: str
     if not closings and reopened is None:
         return unindent(lines[start:], indent), len(lines), False
     if Block("", language, True).is_foreign:
-        closings = closings[:1]
+        outer = [one for one in closings if syntax.indent_of(lines[one[0]]) <= indent]  # others are lines of a diff
+        closings = (outer or closings)[:1]
     for end, rest in closings:
         text = unindent([*lines[start:end], *rest], indent)
         if repair(text) is not None:

@@ -11,7 +11,7 @@ _PATH = r"(?:[\w.@~-]+[/\\])*[\w.-]*\w\.(?:pyi?|toml|json|ya?ml|txt|csv|cfg|md|j
 PATHS = re.compile(rf"(?<![\w/\\.]){_PATH}|(?<=[ab]/){_PATH}|/(?:[\w.-]+/)+[\w.-]+\.py\b")
 _LABEL = r"(?:(?:file(?:name)?|path)\s*[:=]\s*)?"
 _NAMED = rf"{_LABEL}[`'\"]?(?P<path>{_PATH})[`'\"]?"
-_COMMENT = re.compile(rf"^[ \t]*#+[-=\s]*{_NAMED}[-=\s:]*$", re.IGNORECASE)
+_COMMENT = re.compile(rf"^[ \t]*#+[-=\s]*{_NAMED}[-=\s:]*(?:\([^()]*\))?$", re.IGNORECASE)
 SEPARATOR = re.compile(rf"^[ \t]*(?:[-=#*<\[]+\s*)?{_NAMED}[ \t]*[-=#*>:\]]*[ \t]*$", re.IGNORECASE)
 """A line between files that have no fences."""
 _WORDS = "file|filename|path|new|updated?|modified|created?|full|contents?|of|in|the|module|title"
@@ -62,10 +62,13 @@ def split_block(block: Block) -> Iterator[tuple[str, bool, str]]:
 
 def _find_heading(before: Sequence[str]) -> tuple[str, bool]:
     """The path that the lines before a block name: in a line of its own, or in the sentence before the block."""
-    for line in reversed(before):
-        paths = PATHS.findall(line)
-        if len(set(paths)) == 1 and not _DECORATION.sub("", line.replace(paths[0], "")):
-            return paths[0], True
+    named = [
+        paths[0]
+        for line in before
+        if len(set(paths := PATHS.findall(line))) == 1 and not _DECORATION.sub("", line.replace(paths[0], ""))
+    ]
+    if named:
+        return named[-1], len(set(named)) == 1  # several are a list of files
     if before and len(set(paths := PATHS.findall(before[-1]))) == 1:
         return paths[0], False
     return "", False
