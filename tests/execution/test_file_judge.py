@@ -132,8 +132,8 @@ def test_a_prompt_shows_what_is_given_and_no_solution(tasks: dict[str, OpenTask]
 
 def test_a_prompt_keeps_to_its_limit(tasks: dict[str, OpenTask]) -> None:
     """What matters least is left out first: other modules, tests that are shown, and bodies of what is to be changed."""
-    whole, less = build_prompt(tasks[TASK], 0), build_prompt(tasks[TASK], 900)
+    whole, less = build_prompt(tasks[TASK], 0), build_prompt(tasks[TASK], 750)
     assert whole.notes["shown"] == ["tests/test_core.py", "tests/test_tables.py", "toylib/constants.py"]
-    assert sum(len(one["content"]) for one in less.turns[0]) <= 4 * 900
+    assert sum(len(one["content"]) for one in less.turns[0]) <= 4 * 750
     assert set(less.notes["shown"]) < set(whole.notes["shown"])
     assert "def scale(values, factor=2):" in str(less.turns)

@@ -178,8 +178,11 @@ def list_shapes() -> list[Shape]:
         ),
         Shape("whole file and a diff", f"### {TABLES_PATH}\n{fence(TABLES)}\n\n{fence(diffs[CORE_PATH], 'diff')}"),
     ]
-    extra = core_parts.replace("value * factor + OFFSET", "_multiply(value, factor)")
-    helper = "def _multiply(value, factor):\n    return value * factor + OFFSET\n\n\n"
+    extra = core_parts.replace("value * factor + OFFSET", "_multiply(value, factor, OFFSET)")
+    helper = "def _multiply(value, factor, offset):\n    return value * factor + offset\n\n\n"
+    imported = CORE.replace("value * factor + OFFSET", "_multiply(value, factor, OFFSET)").replace(
+        "import OFFSET", "import OFFSET\nfrom ._numbers import _multiply"
+    )
     counter = cut_out(CORE, "Counter")
     methods = "class Counter:\n    # ... existing code ...\n" + counter.partition("\n")[2].partition("\n")[2]
     loose = [
@@ -227,21 +230,20 @@ def list_shapes() -> list[Shape]:
         Shape("JSON with code", json.dumps({"code": f"{core_parts}\n\n{table_part}"})),
         Shape(
             "a new module",
-            f"{fence(f'from .constants import OFFSET{chr(10) * 3}{helper}', 'python toylib/_numbers.py')}\n{fence('from ._numbers import _multiply' + chr(10) * 3 + extra, f'python {CORE_PATH}')}\n{fence(TABLES, f'python {TABLES_PATH}')}",
+            "\n".join(
+                fence(code, f"python {path}")
+                for path, code in {
+                    "toylib/_numbers.py": helper,
+                    CORE_PATH: f"from ._numbers import _multiply\n\n\n{extra}",
+                    TABLES_PATH: TABLES,
+                }.items()
+            ),
         ),
         Shape(
             "a new module in a diff",
             fence(
-                diff(
-                    "", helper.replace("def", "from .constants import OFFSET\n\n\ndef", 1), "toylib/_numbers.py"
-                ).replace("--- a/toylib/_numbers.py", "--- /dev/null")
-                + diff(
-                    core,
-                    CORE.replace("value * factor + OFFSET", "_multiply(value, factor)").replace(
-                        "from .constants import OFFSET", "from ._numbers import _multiply, OFFSET"
-                    ),
-                    CORE_PATH,
-                )
+                diff("", helper, "toylib/_numbers.py").replace("--- a/toylib/_numbers.py", "--- /dev/null")
+                + diff(core, imported, CORE_PATH)
                 + diffs[TABLES_PATH],
                 "diff",
             ),

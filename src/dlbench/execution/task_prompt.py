@@ -5,7 +5,7 @@ and what is given; the solution is not read.
 """
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
@@ -24,6 +24,8 @@ from dlbench.parsing import parse
 
 TOKENS = 24_000
 """Default limit on the tokens of a prompt."""
+_BETWEEN = 2
+"""Characters between two parts."""
 _SYSTEM = (
     "You write Python for deep-learning projects. You cannot run anything. Answer once, with all code that is asked "
     "for; write no tests, no examples and no explanations."
@@ -99,7 +101,7 @@ def build_prompt(task: OpenTask, tokens: int = TOKENS, canary: str = "") -> Conv
     )
     definitions = _DEFINITIONS if isinstance(record, Component) else ""
     answer = _ANSWER.format(path=record.files[0], definitions=definitions).strip()
-    fixed = sum(map(len, [_SYSTEM, *head, rules, answer]))
+    fixed = sum(len(part) + _BETWEEN for part in [_SYSTEM, *head, rules, "## Files", answer])
     shown, notes = _choose_files(task, folder, tokens * CHARACTERS_PER_TOKEN - fixed if tokens else 0)
     parts = [*head, rules, "## Files", *shown, answer]
     return Conversation([[system(_SYSTEM), user(*parts)]], {"technique": "zero-shot", **notes})
@@ -111,14 +113,15 @@ def _choose_files(task: OpenTask, folder: Mapping[str, str], limit: int) -> tupl
     shown = {path: _show(path, folder[path]) for path in record.files if path in folder}
     reduced: list[str] = []
     for path in sorted(shown, key=lambda one: -len(shown[one])):
-        if limit and sum(map(len, shown.values())) > limit:
-            shown[path] = _show(path, folder[path], is_reduced=True)
+        less = _show(path, folder[path], is_reduced=True)
+        if limit and _measure(shown.values()) > limit and len(less) < len(shown[path]):
+            shown[path] = less
             reduced.append(path)
     tests = {test.partition("::")[0] for test in record.visible}
     for path in dict.fromkeys([*sorted(tests), *_list_imported(record.files, folder, task)]):
         if path not in folder or path in shown:
             continue
-        left = limit - sum(map(len, shown.values()))
+        left = limit - _measure(shown.values()) - _BETWEEN
         block = _show(path, folder[path])
         if limit and len(block) > left and path not in tests:
             block = _show(path, folder[path], is_reduced=True)
@@ -126,6 +129,10 @@ def _choose_files(task: OpenTask, folder: Mapping[str, str], limit: int) -> tupl
             shown[path] = block
     notes: dict[str, Any] = {"shown": [path for path in shown if path not in record.files]}
     return list(shown.values()), notes | ({"cut": {"bodies": sorted(reduced)}} if reduced else {})
+
+
+def _measure(blocks: Iterable[str]) -> int:
+    return sum(len(block) + _BETWEEN for block in blocks)
 
 
 def _show(path: str, text: str, *, is_reduced: bool = False) -> str:

@@ -71,13 +71,19 @@ def read_replacements(text: str) -> list[tuple[list[str], Edit]]:
     return found
 
 
-def is_diff(text: str) -> bool:
-    """By marks that nothing else has."""
+def find_diff(text: str) -> int | None:
+    """The line where a diff begins, by marks that nothing else has."""
     lines = text.split("\n")
-    headers = pairwise(lines)
-    return any(_COMMAND.match(line) or line.startswith("diff --git ") for line in lines) or any(
-        one.startswith("--- ") and two.startswith("+++ ") for one, two in headers
-    )
+    for number, (line, following) in enumerate(pairwise([*lines, ""])):
+        if line.startswith(("diff --git ", "*** Begin Patch")) or _COMMAND.match(line):
+            return number
+        if line.startswith("--- ") and following.startswith("+++ "):
+            return number
+    return None
+
+
+def is_diff(text: str) -> bool:
+    return find_diff(text) is not None
 
 
 def read_diff(text: str, *, is_fenced: bool = True) -> list[FilePatch]:

@@ -107,11 +107,13 @@ def _content(lines: list[str], start: int, mark: str, indent: int, language: str
     none is, a block that was left open ends where the next one opens.
     """
     closings = _closings(lines, start, mark)
-    reopened = _find_reopening(lines[start : closings[0][0] if closings else None], mark, indent)
+    inside = [] if language in LANGUAGES else lines[start : closings[0][0] if closings else None]
+    reopened = _find_reopening(inside, mark, indent)
     if not closings and reopened is None:
         return unindent(lines[start:], indent), len(lines), False
     if Block("", language, True).is_foreign:
-        outer = [one for one in closings if syntax.indent_of(lines[one[0]]) <= indent]  # others are lines of a diff
+        # A line of a diff that ends in a fence begins with a mark or a space.
+        outer = [one for one in closings if not one[1] and syntax.indent_of(lines[one[0]]) <= indent]
         closings = (outer or closings)[:1]
     for end, rest in closings:
         text = unindent([*lines[start:end], *rest], indent)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from dlbench.dataset.target import Function
 from dlbench.extraction import syntax
 from dlbench.extraction.definitions import is_whole, list_defined, merge_definitions
-from dlbench.extraction.edits import Edit, has_replacements, is_diff, place, read_diff, read_replacements
+from dlbench.extraction.edits import Edit, find_diff, has_replacements, is_diff, place, read_diff, read_replacements
 from dlbench.extraction.fences import PYTHON, Block, split
 from dlbench.extraction.file_json import FileChange, find_changes
 from dlbench.extraction.file_paths import PATHS, SEPARATOR, resolve_path, split_block
@@ -108,10 +108,13 @@ class _Draft:
             if PATHS.fullmatch(path.strip()):
                 self.write(self.resolve(path), _unwrap(content), "tagged files")
                 text = text.replace(found[0], "")
+        start = find_diff(text)
+        if start is not None and "```" not in (head := "\n".join(text.split("\n")[:start])) and "~~~" not in head:
+            # Fences after that are lines of the diff.
+            self.apply_diff(text, is_fenced=False)
+            return
         blocks, outside = split(text)
         self.read_blocks(blocks)
-        if not self.forms and is_diff(outside):
-            self.apply_diff(outside, is_fenced=False)
         if not self.forms and not blocks:
             self.apply_changes([one for one in find_changes(text) if one.path or one.diff])
         if not self.forms and not blocks:
