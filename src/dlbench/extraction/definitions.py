@@ -160,7 +160,7 @@ def merge_definitions(
         after = parse(code)
     merge = _Merge(given.split("\n"), code.split("\n"), asked)
     bound = set(_list_bound(before.body))
-    old = {_key(node) for node in _flatten(before.body)}
+    old = {_key(node) for node in _flatten(before.body)} - {""}
     body = [node for node in after.body if not _is_example(node) and not set(_binds(node)) & set(left_out)]
     body = _own_methods(body, before, asked)
     replacing = [node for node in body if isinstance(node, _DEFINING) and _key(node) in old]
