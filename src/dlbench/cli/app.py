@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable
 from contextlib import ExitStack
 from contextvars import ContextVar
+from copy import copy
 from dataclasses import dataclass, is_dataclass, replace
 from datetime import datetime
 from importlib.util import find_spec
@@ -224,6 +225,14 @@ class Chosen:
         if not found:
             raise DLBenchError("no instance matches the filters", fix="`dlbench stats` lists what there is")
         return found[: self.limit]
+
+    def on_functions(self, track: Track) -> "Chosen":
+        """The same choice on a track of functions."""
+        from dlbench.dataset.tracks import open_track
+
+        found = copy(self)
+        object.__setattr__(found, "benchmark", open_track(self.benchmark, track))
+        return found
 
     def open_track(self, track: Track) -> "TrackBenchmark":
         """The benchmark with the chosen instances of a track."""

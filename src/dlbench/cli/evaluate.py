@@ -18,17 +18,11 @@ from dlbench.cli.app import (
     WorkerOptions,
     command,
 )
-from dlbench.cli.engine import (
-    judge_into,
-    make_engine,
-    make_judging_engine,
-    make_pool,
-    open_functions,
-    prepare_projects,
-)
+from dlbench.cli.engine import judge_into, judging, make_engine, make_judging_engine, make_pool, prepare_projects
 from dlbench.cli.output import counted, log, print_json
 from dlbench.cli.report import show_scores
-from dlbench.cli.task import open_tasks, validate_tasks
+from dlbench.cli.run_tasks import plan_judge, refuse_for_tasks
+from dlbench.cli.task import open_records, open_tasks, validate_tasks
 from dlbench.dataset.labels import Track
 from dlbench.errors import DLBenchError
 from dlbench.runs import keep_samples, open_run
@@ -90,7 +84,7 @@ def validate(
     from dlbench.validation.mutants import BODIES
 
     if track is Track.OPTIMISE:
-        _validate_costs(chosen, execution, max(1, repeat), json=json)
+        _validate_costs(chosen.on_functions(track), execution, max(1, repeat), json=json)
         return
     engine = make_judging_engine(execution, chosen.benchmark.root if plus else None)
     if track is not Track.FUNCTION:
@@ -138,9 +132,8 @@ def _validate_costs(chosen: Chosen, execution: ExecutionOptions, repeat: int, *,
     """Print the speed-ups of references over themselves, which must be 1."""
     from dlbench.validation.optimise import CostFinding, CostTrial, open_pool
 
-    benchmark = chosen.open_track(Track.OPTIMISE)
-    instances = [one for one in chosen.benchmark.instances.values() if one.id in benchmark.instances]
-    engine = make_judging_engine(execution, costs=benchmark.root)
+    instances = chosen.instances
+    engine = make_judging_engine(execution, costs=chosen.benchmark.root)
     pool = open_pool(engine, prepare_projects(chosen.benchmark, instances))
     findings: list[CostFinding] = []
     with counted("measuring references against themselves", repeat * len(instances)) as advance:
@@ -167,22 +160,34 @@ def evaluate(
     samples: Annotated[Path, typer.Argument(help="JSONL with instance, sample, and answer (raw text) or code.")],
     out: Annotated[Path, typer.Option(help="Run folder for verdicts and report; an interrupted run resumes.")],
     execution: JudgingOptions,
-    benchmark: BenchmarkOption = None,
     track: TrackOption = Track.FUNCTION,
+    benchmark: BenchmarkOption = None,
 ) -> None:
     """Judge answers that already exist, from a file."""
     from dlbench.dataset.optimise import describe_track
+    from dlbench.dataset.tracks import has_functions, open_track
     from dlbench.dataset.validation import name_records
     from dlbench.runs.samples import read_samples
 
-    loaded = open_functions(dataset.load(benchmark), track)
-    parsed = read_samples(samples, loaded)
+    loaded = dataset.load(benchmark)
+    parsed = read_samples(samples, opened := open_track(loaded, track))
+    is_function = has_functions(opened)
+    if not is_function:
+        refuse_for_tasks(execution)
     costs = loaded.root if track is Track.OPTIMISE else None
-    engine = make_judging_engine(execution, loaded.root if execution.plus else None, costs)
+    engine = make_judging_engine(execution, loaded.root if execution.plus and is_function else None, costs)
     name = samples.name.removesuffix(".gz").removesuffix(".jsonl")
-    config = {"dlbench": __version__, "benchmark": name_records(loaded), "model": name}
+    config: dict[str, object] = {"dlbench": __version__, "benchmark": name_records(loaded), "model": name}
+    config |= {"timeout": execution.timeout, "memory": execution.memory}
     config |= describe_track(costs) if costs else {}
-    open_run(out, config | {"timeout": execution.timeout, "memory": execution.memory} | execution.describe())
-    judge_into(loaded, parsed, out, engine, execution)
+    open_run(out, config | (execution.describe() if is_function else {"track": str(track)}))
+    if is_function:
+        judge_into(loaded, parsed, out, engine, execution)
+    else:
+        named = {one.instance: opened.instances[one.instance] for one in parsed}
+        tasks = {one.record.id: one for one in open_records(replace(opened, instances=named))}
+        judge = plan_judge(engine, tasks, execution.count, len(parsed))
+        with judging(opened, judge, parsed, out, len(parsed)) as evaluation:
+            evaluation.finish(parsed)
     keep_samples(samples, out)
-    show_scores([out], out / "report.md", dataset.load(benchmark))
+    show_scores([out], out / "report.md", loaded)

@@ -16,6 +16,7 @@ from dlbench.dataset import Benchmark, Instance
 from dlbench.dataset.labels import Track
 from dlbench.dataset.optimise import Workload, read_eligible
 from dlbench.dataset.target import Target, find_target, render_signature
+from dlbench.dataset.tracks import TrackBenchmark
 from dlbench.errors import DLBenchError
 from dlbench.generation.model import Answer, Message, Request, Review
 from dlbench.generation.optimise import ask_to_optimise
@@ -186,13 +187,17 @@ def make_prompt_builder(
     stages: Path | None = None,
 ) -> PromptBuilder:
     benchmark = sources.benchmark
-    if canary and not benchmark.canary:
-        fix = "write a unique string to its file CANARY, or remove --canary"
-        raise DLBenchError("the benchmark has no canary", where=str(benchmark.root), fix=fix)
+    mark = find_canary(benchmark) if canary else ""
     if stages is not None and technique != PREDICTED_STAGE:
         fix = f"add --technique {PREDICTED_STAGE}, or remove --predicted-stages"
         raise DLBenchError(f"--predicted-stages requires --technique {PREDICTED_STAGE}, not {technique}", fix=fix)
     pool = ExamplePool(benchmark.instances.values(), sources.module, PredictedStages(stages) if stages else None)
-    mark = benchmark.canary if canary else ""
     workloads = read_eligible(benchmark.root) if benchmark.track is Track.OPTIMISE else {}
     return PromptBuilder(find_technique(technique), pool, shots, seed, prompt_tokens, mark, workloads)
+
+
+def find_canary(benchmark: TrackBenchmark) -> str:
+    if not benchmark.canary:
+        fix = "write a unique string to its file CANARY, or remove --canary"
+        raise DLBenchError("the benchmark has no canary", where=str(benchmark.root), fix=fix)
+    return benchmark.canary
