@@ -44,7 +44,7 @@ RUN git init --quiet \\
 _VERIFIER = """FROM {image}
 # each process of the tests gives up its privileges
 # hadolint ignore=DL3002
-USER root
+USER 0
 COPY . /tests
 RUN dlbench task checkout {id} /tmp/task --benchmark /tests/benchmark \\
     && rm -r /tmp/task

@@ -151,7 +151,7 @@ def several_samples(data: ReportData) -> list[Block]:
     return blocks or [Text("No run has several different samples of every instance, and no run repeats another.")]
 
 
-@section("cost", "Cost", order=70, formats=(PAGE,))
+@section("cost", "Cost", order=70, formats=(PAGE,), on_functions=True)
 def cost(data: ReportData) -> list[Block]:
     figures = [STATISTICS[name] for name in ("prompt_tokens", "completion_tokens", "cost")]
     rows = [[name, *(one.cell(subject) for one in figures)] for name, subject in data.subjects.items()]
