@@ -4,6 +4,7 @@ import base64
 import os
 from pathlib import Path
 
+import anyio
 import pytest
 from inspect_ai import eval
 from inspect_ai.log import EvalLog, EvalSample
@@ -12,9 +13,10 @@ from inspect_ai.scorer import Score
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import SandboxUserUnsupportedError, sandbox
 
-from dlbench.bridges.inspect.agents import dl_bench_components
+from dlbench.bridges.inspect.agents import AttemptSandbox, AttemptSettings, dl_bench_components
 from dlbench.errors import DLBenchError
 from dlbench.workspace.home import home
+from tests.agents.test_attempts import is_gone
 from tests.execution.file_task_toy import COMPONENT, HIDDEN, RIGHT, TASK, write_toy
 
 
@@ -91,6 +93,25 @@ def test_an_agent_that_looks_elsewhere_finds_nothing_and_is_reported(toys: Path,
     [shown] = [text for text in outputs(sample) if "No such file" in text]
     assert "\n0\n" in shown
     assert {"download", "workspace", "network"} <= {leak["kind"] for leak in score(sample).metadata["leaks"]}
+
+
+def test_a_command_that_is_cancelled_leaves_no_process(toys: Path) -> None:
+    """As at a limit of inspect, after which the folder is judged."""
+    wait = "sleep 654.321"
+
+    async def cancel() -> bool:
+        boxes = await AttemptSandbox.sample_init("task", AttemptSettings(id=COMPONENT, benchmark=str(toys)), {})
+        box = boxes["default"].as_type(AttemptSandbox)
+        async with anyio.create_task_group() as commands:
+            commands.start_soon(box.exec, ["sh", "-c", f"touch started; {wait}"])
+            while not (box.cell.work / "started").exists():
+                await anyio.sleep(0.1)
+            commands.cancel_scope.cancel()
+        is_left = not is_gone(wait)
+        await AttemptSandbox.sample_cleanup("task", None, boxes, False)
+        return is_left
+
+    assert not anyio.run(cancel)
 
 
 @solver

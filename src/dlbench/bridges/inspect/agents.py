@@ -5,12 +5,13 @@ It needs no Docker. Inspect asks the model outside the sandbox, so a command in 
 
 import secrets
 import shlex
+import threading
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import cache
 from typing import Any, Literal, overload
 
-from anyio import CapacityLimiter
+from anyio import CancelScope, CapacityLimiter, get_cancelled_exc_class
 from anyio.to_thread import run_sync
 from inspect_ai import Epochs, Task, task
 from inspect_ai.agent import react
@@ -42,6 +43,7 @@ from dlbench.dataset.tracks import open_track
 from dlbench.errors import DLBenchError
 from dlbench.execution import Engine, Limits, choose_sandbox
 from dlbench.execution.file_task import OpenTask
+from dlbench.execution.supervise import check_stop, stop_event
 from dlbench.execution.task_folder import render_instructions
 from dlbench.generation.budget import Budget
 from dlbench.registry import find_known
@@ -150,11 +152,25 @@ class AttemptSandbox(SandboxEnvironment):
     ) -> tuple[int, bytes]:
         data = input.encode() if isinstance(input, str) else input or b""
 
-        def run() -> tuple[int, bytes]:
-            return self._run_now(cmd, data, cwd or ".", env or {}, timeout or _COMMAND_SECONDS)
+        stop, began, ended = threading.Event(), threading.Event(), threading.Event()
 
-        # its own limiter: the shared one is for short calls
-        return await run_sync(run, limiter=CapacityLimiter(1))
+        def run() -> tuple[int, bytes]:
+            began.set()
+            stop_event.set(stop)
+            try:
+                check_stop()
+                return self._run_now(cmd, data, cwd or ".", env or {}, timeout or _COMMAND_SECONDS)
+            finally:
+                ended.set()
+
+        try:  # its own limiter: the shared one is for short calls
+            return await run_sync(run, limiter=CapacityLimiter(1), abandon_on_cancel=True)
+        except get_cancelled_exc_class():
+            stop.set()
+            with CancelScope(shield=True):  # nothing of the command runs on while the folder is judged
+                if began.is_set():
+                    await run_sync(ended.wait)
+            raise
 
     def _run_now(self, cmd: list[str], data: bytes, cwd: str, env: dict[str, str], timeout: int) -> tuple[int, bytes]:
         name = secrets.token_hex(16)  # nobody in the sandbox can foresee it, and put a link there
