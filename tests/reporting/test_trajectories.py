@@ -27,6 +27,7 @@ def chat(text: str, *calls: tuple[str, dict[str, str]]) -> dict[str, Any]:
 
 LS = chat("I look.", ("bash", {"command": "ls"}))
 EDIT = chat("", ("edit", {"path": "a.py", "old": "", "new": "x = 1"}), ("bash", {"command": "pytest"}))
+DONE = chat("done")
 FILES = {"role": "tool", "tool_call_id": "1", "content": f"a.py\n{HOSTILE}"}
 LONG = {"role": "tool", "tool_call_id": "1", "content": "0" * 10_000}
 ANTHROPIC = [
@@ -48,30 +49,28 @@ RESPONSES = [
 FENCED = [{"role": "assistant", "content": "```bash\nls\n```"}, {"role": "user", "content": "a.py"}]
 
 
-def record(log: Path, *exchanges: tuple[list[dict[str, Any]], dict[str, Any] | None]) -> Relay:
-    """What the relay writes of requests with these messages, and of the answers of an endpoint that does not stream."""
+def record(log: Path, *exchanges: tuple[list[Any], dict[str, Any] | None]) -> None:
+    """What the relay writes of requests with these messages and of the answers of an endpoint, which streams them where
+    there is none; then of an address that it refuses."""
     relay = Relay(None, log, Budget())
     for messages, answer in exchanges:
         body, new = relay.prepare("/chat/completions", json.dumps({"messages": messages}).encode())
         reply = json.dumps({"choices": [{"message": answer}] if answer else [], "usage": {"prompt_tokens": 5}})
         relay.finish("/chat/completions", 200, body, new, reply, 1.0, "")
-    return relay
+    relay.refuse("example.com:443")
 
 
 def test_a_step_is_an_answer_with_its_calls_and_outputs(tmp_path: Path) -> None:
     log = tmp_path / "requests.jsonl"
     # the agent sends the answer back without the fields that it does not need
     sent = {name: LS[name] for name in ("role", "content", "tool_calls")}
-    relay = record(log, ([TASK], LS | {"refusal": None}), ([TASK, sent, FILES], EDIT))
-    relay.refuse("example.com:443")
-    record(log, ([TASK, sent, FILES, EDIT, LONG], chat("done")))
+    record(log, ([TASK], LS | {"refusal": None}), ([TASK, sent, FILES], EDIT), ([TASK, sent, FILES, EDIT, LONG], DONE))
     first, second, third = read_steps(log)
     assert (first["says"], first["calls"], first["outputs"]) == ("I look.", ["bash ls"], [FILES["content"]])
     assert second["calls"] == ["edit path: a.py\nold: \nnew: x = 1", "bash pytest"]
-    assert second["refused"] == ["example.com:443"]
     [shown] = second["outputs"]
     assert "… 6000 characters …" in shown
-    assert (third["says"], third["outputs"]) == ("done", [])
+    assert (third["says"], third["outputs"], third["refused"]) == ("done", [], ["example.com:443"])
 
 
 @pytest.mark.parametrize(
