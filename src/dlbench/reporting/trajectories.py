@@ -82,8 +82,8 @@ def read_message(message: object) -> tuple[str, list[str], list[str]]:
         match part:
             case {"type": "tool_use"}:
                 calls.append(_render_call(part))
-            case {"type": str(kind)} if kind in _RESULTS:
-                outputs.append(_join(part.get("content", part.get("output"))))
+            case {"type": str(kind), **rest} if kind in _RESULTS:
+                outputs.append(_join(rest.get("content", rest.get("output"))))
             case _:
                 texts.append(_join(part))
     return ("\n".join(filter(None, texts)), calls, outputs)
