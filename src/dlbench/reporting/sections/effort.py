@@ -14,7 +14,7 @@ from dlbench.runs.verdict import Status
 
 
 def _count_tokens(facts: Mapping[str, Any]) -> float:
-    return sum(facts.get(f"{kind}_tokens", 0) for kind in ("prompt", "completion", "estimated"))
+    return float(sum(facts.get(f"{kind}_tokens", 0) for kind in ("prompt", "completion", "estimated")))
 
 
 _FIGURES: dict[str, tuple[Callable[[Mapping[str, Any]], float | None], str]] = {
