@@ -30,7 +30,7 @@ def make_swe_bench_row(benchmark: Benchmark, task: OpenTask, options: ExportOpti
             run_git(folder, *words)
         bundle = out.resolve() / REPOSITORIES / f"{name}.bundle"
         bundle.parent.mkdir(exist_ok=True)
-        run_git(folder, "bundle", "create", "-q", str(bundle), "main")
+        run_git(folder, "bundle", "create", "-q", str(bundle), "HEAD", "main")
         statement = (folder / INSTRUCTIONS).read_text(encoding="utf-8")
         commit = run_git(folder, "rev-parse", "HEAD").decode().strip()
         hidden = {test.partition("::")[0] for test in record.hidden}
