@@ -239,9 +239,47 @@ def test_attributes_cannot_replace_methods(name, connected):
     point = Point(1)
     received = send(point, tests, candidate)
     received.__dict__[name] = 1
-    with pytest.raises(Unreplayable, match="in place of a method"):
+    with pytest.raises(Unreplayable, match=f"attribute {name}"):
         send(received, candidate, tests)
     assert vars(point) == {"x": 1, "y": None}
+
+
+class Tolerant:
+    """Compares with data of the class."""
+
+    limit = 0.1
+    kept: float = 1.0
+    later = 2.0
+
+    def __init__(self, size):
+        self.size, self.measure = size, lambda value: abs(value)
+
+    def set_later(self, value):
+        self.later = value
+
+    def is_close(self, other):
+        return self.measure(self.size - other) < self.limit
+
+
+def test_attributes_that_a_class_provides_for_arrive(connected):
+    tests, candidate = connected
+    tests.make_proxy = lambda number: candidate.handles[number]
+    received = send(Tolerant(1), tests, candidate)
+    made = type(received)(4)
+    made.kept, made.later, made.measure = 3.0, 4.0, lambda value: value
+    found = send(made, candidate, tests)
+    assert (found.kept, found.later, found.size) == (3.0, 4.0, 4)
+
+
+@pytest.mark.parametrize("forged", [{"limit": 1e9}, {"equals": lambda other: True}])
+def test_attributes_cannot_stand_for_data_of_the_class_or_for_functions_it_lacks(forged, connected):
+    """A test would call what the candidate made with the value that it expects."""
+    tests, candidate = connected
+    tests.make_proxy = lambda number: candidate.handles[number]
+    received = send(Tolerant(1), tests, candidate)
+    received.__dict__.update(forged)
+    with pytest.raises(Unreplayable, match=f"attribute {next(iter(forged))}"):
+        send(received, candidate, tests)
 
 
 def test_partial_functions_and_errors_of_python_arrive(sides):

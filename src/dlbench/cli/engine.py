@@ -1,6 +1,6 @@
 """Build the engine and the worker pool that a command's options describe, prepare projects, and judge samples."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,8 +16,9 @@ from dlbench.registry import find_known
 from dlbench.runs.verdict import Confirm, Verdict
 
 if TYPE_CHECKING:
+    from dlbench.dataset.tracks import TrackBenchmark
     from dlbench.execution import Engine
-    from dlbench.execution.evaluate import Evaluation
+    from dlbench.execution.evaluate import AnswerJudge, Evaluation
     from dlbench.execution.pool import Pool
     from dlbench.execution.sandbox import Cell, Launch, Sandbox
     from dlbench.runs.samples import Sample
@@ -102,7 +103,7 @@ def prepare_projects(benchmark: "dataset.Benchmark", instances: "list[dataset.In
     return prepare_named(benchmark, [instance.project for instance in instances])
 
 
-def prepare_named(benchmark: "dataset.Benchmark", names: "Iterable[str]") -> "dict[str, Prepared]":
+def prepare_named(benchmark: "TrackBenchmark", names: "Iterable[str]") -> "dict[str, Prepared]":
     from dlbench.workspace import prepare
 
     groups: dict[str, list[dataset.Project]] = {}
@@ -120,23 +121,25 @@ def prepare_named(benchmark: "dataset.Benchmark", names: "Iterable[str]") -> "di
 def judge_into(
     benchmark: "dataset.Benchmark", samples: "list[Sample]", out: Path, engine: "Engine", execution: ExecutionOptions
 ) -> "list[Verdict]":
+    from dlbench.execution.sample_judge import SampleJudge
+
     instances = [benchmark.instances[key] for key in dict.fromkeys(sample.instance for sample in samples)]
     pool = make_pool(engine, prepare_projects(benchmark, instances), execution)
-    with judging(benchmark, pool, samples, out, len(samples)) as evaluation:
+    with judging(benchmark, lambda: SampleJudge(pool), samples, out, len(samples)) as evaluation:
         return evaluation.finish(samples)
 
 
 @contextmanager
 def judging(
-    benchmark: "dataset.Benchmark", pool: "Pool", kept: "list[Sample]", out: Path, total: int
+    benchmark: "TrackBenchmark", open_judge: "Callable[[], AnswerJudge]", kept: "list[Sample]", out: Path, total: int
 ) -> "Iterator[Evaluation]":
     """An evaluation that shows its progress; `kept`: the samples that are there, `total`: those to come included."""
-    from dlbench.execution.evaluate import open_evaluation
+    from dlbench.execution.evaluate import judge_samples
 
     with counted("judging", total) as advance:
 
         def show(verdict: Verdict) -> None:
             advance(f"{verdict.instance}: {verdict.status}")
 
-        with open_evaluation(benchmark, pool, kept, out, on_verdict=show, on_kept=advance.keep) as evaluation:
+        with judge_samples(benchmark, open_judge, kept, out, on_verdict=show, on_kept=advance.keep) as evaluation:
             yield evaluation

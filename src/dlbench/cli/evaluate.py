@@ -18,10 +18,11 @@ from dlbench.cli.app import (
     WorkerOptions,
     command,
 )
-from dlbench.cli.engine import judge_into, make_engine, make_judging_engine, make_pool, prepare_projects
+from dlbench.cli.engine import judge_into, judging, make_engine, make_judging_engine, make_pool, prepare_projects
 from dlbench.cli.output import counted, log, print_json
 from dlbench.cli.report import show_scores
-from dlbench.cli.task import open_tasks, validate_tasks
+from dlbench.cli.run_tasks import plan_judge, refuse_for_tasks
+from dlbench.cli.task import open_records, open_tasks, validate_tasks
 from dlbench.dataset.labels import Track
 from dlbench.errors import DLBenchError
 from dlbench.runs import keep_samples, open_run
@@ -129,18 +130,31 @@ def evaluate(
     samples: Annotated[Path, typer.Argument(help="JSONL with instance, sample, and answer (raw text) or code.")],
     out: Annotated[Path, typer.Option(help="Run folder for verdicts and report; an interrupted run resumes.")],
     execution: JudgingOptions,
+    track: TrackOption = Track.FUNCTION,
     benchmark: BenchmarkOption = None,
 ) -> None:
     """Judge answers that already exist, from a file."""
+    from dlbench.dataset.tracks import open_track
     from dlbench.dataset.validation import name_records
     from dlbench.runs.samples import read_samples
 
     loaded = dataset.load(benchmark)
-    parsed = read_samples(samples, loaded)
-    engine = make_judging_engine(execution, loaded.root if execution.plus else None)
+    parsed = read_samples(samples, opened := open_track(loaded, track))
+    is_function = track is Track.FUNCTION
+    if not is_function:
+        refuse_for_tasks(execution)
+    engine = make_judging_engine(execution, loaded.root if execution.plus and is_function else None)
     name = samples.name.removesuffix(".gz").removesuffix(".jsonl")
-    config = {"dlbench": __version__, "benchmark": name_records(loaded), "model": name}
-    open_run(out, config | {"timeout": execution.timeout, "memory": execution.memory} | execution.describe())
-    judge_into(loaded, parsed, out, engine, execution)
+    config: dict[str, object] = {"dlbench": __version__, "benchmark": name_records(loaded), "model": name}
+    config |= {"timeout": execution.timeout, "memory": execution.memory}
+    open_run(out, config | (execution.describe() if is_function else {"track": str(track)}))
+    if is_function:
+        judge_into(loaded, parsed, out, engine, execution)
+    else:
+        named = {one.instance: opened.instances[one.instance] for one in parsed}
+        tasks = {one.record.id: one for one in open_records(replace(opened, instances=named))}
+        judge = plan_judge(engine, tasks, execution.count, len(parsed))
+        with judging(opened, judge, parsed, out, len(parsed)) as evaluation:
+            evaluation.finish(parsed)
     keep_samples(samples, out)
     show_scores([out], out / "report.md", loaded)

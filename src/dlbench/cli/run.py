@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -13,10 +13,12 @@ import typer
 from dlbench import __version__, dataset
 from dlbench.cli import models
 from dlbench.cli.agree import DUAL, DualAgreement, RunSetup
-from dlbench.cli.app import BenchmarkOption, Chosen, JudgingOptions, command
+from dlbench.cli.app import BenchmarkOption, Chosen, JudgingOptions, TrackOption, command
 from dlbench.cli.engine import judge_into, judging, make_judging_engine, make_pool, prepare_projects
 from dlbench.cli.output import Progress, counted, log
 from dlbench.cli.report import show_scores
+from dlbench.cli.run_tasks import RunPlan, build_task_prompt, plan_tasks, refuse_for_tasks
+from dlbench.dataset.labels import Track
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import Journal
 from dlbench.registry import find_known
@@ -24,7 +26,9 @@ from dlbench.runs import SAMPLES, open_run
 from dlbench.runs.verdict import Verdict
 
 if TYPE_CHECKING:
+    from dlbench.dataset.tracks import TrackBenchmark, TrackInstance
     from dlbench.execution.evaluate import Evaluation
+    from dlbench.generation.sources import PromptBuilder
     from dlbench.runs.samples import Sample
 
 CanaryOption = Annotated[
@@ -38,15 +42,21 @@ PredictedStagesOption = Annotated[
     ),
 ]
 PromptTokensOption = Annotated[
-    int,
-    typer.Option(min=0, help="Limit on prompt tokens, estimated as characters/4; context is cut to fit. 0: no limit."),
+    int | None,
+    typer.Option(
+        min=0,
+        help="Limit on prompt tokens, estimated as characters/4; context is cut to fit. 0: no limit. Default: 6000 for "
+        "functions, 24000 for tasks of many files.",
+    ),
 ]
+FUNCTION_TOKENS = 6000
 
 
 @command("run")
 def run(
     *,
     chosen: Chosen,
+    track: TrackOption = Track.FUNCTION,
     execution: JudgingOptions,
     model: Annotated[
         list[str] | None, typer.Option(help="{models}; or mutant: the reference with one change (repeatable).")
@@ -74,7 +84,7 @@ def run(
     shots: ShotsOption = 3,
     dual: DualAgreement,
     predicted_stages: PredictedStagesOption = None,
-    prompt_tokens: PromptTokensOption = 6000,
+    prompt_tokens: PromptTokensOption = None,
     seed: Annotated[int, typer.Option(help="Seed of the choice of examples and of the seeds of all samples.")] = 0,
     concurrency: Annotated[int, typer.Option(min=1, help="Requests in flight.")] = 4,
     reasoning: Annotated[
@@ -94,10 +104,9 @@ def run(
     from dlbench.agreement.answers import RequestOptions
     from dlbench.dataset.validation import name_records
     from dlbench.generation import ModelOptions, generate
-    from dlbench.generation.sources import Sources, describe_shortage, make_prompt_builder
+    from dlbench.generation.sources import Sources, make_prompt_builder
     from dlbench.runs.samples import read_samples
 
-    benchmark, instances = chosen.benchmark, chosen.instances
     options = ModelOptions(
         base_url,
         api_key,
@@ -118,19 +127,20 @@ def run(
         dual.check(samples)
     else:
         dual.refuse_for(technique)
-    engine = make_judging_engine(execution, benchmark.root if execution.plus else None)
-    sources = Sources(benchmark, log)
-    plain = "zero-shot" if is_dual else technique
-    prompts = make_prompt_builder(sources, plain, shots, seed, prompt_tokens, canary=canary, stages=predicted_stages)
-    has_rounds = prompts.technique.feedback is not None
-    if repair_rounds is not None and not has_rounds:
-        fix = "remove it, or pass --technique repair"
-        raise DLBenchError(f"{technique} does not use --repair-rounds", where="--repair-rounds", fix=fix)
-    rounds = (repair_rounds or 1) if has_rounds else 0
-    prepared = prepare_projects(benchmark, instances)
-    # All prompts are built before the first request: an error in one of them must not cost anything.
-    if shortage := describe_shortage([prompts.build(instance) for instance in instances], shots):
-        log(shortage)
+    sources = Sources(chosen.benchmark, log)
+    if track is Track.FUNCTION:
+        tokens = FUNCTION_TOKENS if prompt_tokens is None else prompt_tokens
+        plain = "zero-shot" if is_dual else technique
+        prompts = make_prompt_builder(sources, plain, shots, seed, tokens, canary=canary, stages=predicted_stages)
+        plan = _plan_functions(chosen, execution, prompts, repair_rounds)
+        stages = hashlib.sha256(predicted_stages.read_bytes()).hexdigest() if predicted_stages else None
+        plan.facts.update(predicted_stages=stages, technique=technique)
+    else:
+        passed = {"technique": technique != "zero-shot", "repair_rounds": repair_rounds}
+        refuse_for_tasks(execution, **passed, predicted_stages=predicted_stages, model_mutant="mutant" in names)
+        plan, baselines = plan_tasks(chosen, track, execution, prompt_tokens, samples, canary=canary)
+        options = replace(options, written=baselines)
+    benchmark, instances = plan.benchmark, plan.instances
     folders = [out if len(names) == 1 else out / name.replace("/", "_") for name in names]
     for name, folder in zip(names, folders, strict=True):
         client = options.open(name, sources, log)
@@ -138,17 +148,12 @@ def run(
         temperature, max_tokens = sampling.temperature, sampling.max_tokens or client.max_tokens
         config = {
             "dlbench": __version__,
-            "benchmark": name_records(benchmark),
+            "benchmark": name_records(chosen.benchmark),
             "model": client.name if name != "embedded" else name,
-            "technique": technique,
-            "shots": shots if prompts.technique.uses_examples else 0,
-            "predicted_stages": hashlib.sha256(predicted_stages.read_bytes()).hexdigest() if predicted_stages else None,
-            "prompt_tokens": prompt_tokens,
+            **plan.facts,
             "samples": samples,
             **client.describe_sampling(temperature, max_tokens),
             **sampling.describe(),
-            **execution.describe(),
-            **({"repair_rounds": rounds} if rounds else {}),
             "seed": seed,
             "timeout": execution.timeout,
             "memory": execution.memory,
@@ -160,30 +165,35 @@ def run(
         }
         open_run(folder, config | (asdict(dual) if is_dual else {}))
         if is_dual:
-            mark = benchmark.canary if canary else ""
-            asked = RequestOptions(dual.tests, temperature, max_tokens, seed, prompt_tokens, mark)
+            mark = chosen.benchmark.canary if canary else ""
+            asked = RequestOptions(dual.tests, temperature, max_tokens, seed, plan.facts["prompt_tokens"], mark)
             setup = RunSetup(
-                benchmark, instances, sources, engine, execution, folder, seed, options, name, client, opened, retries
+                chosen.benchmark,
+                chosen.instances,
+                sources,
+                plan.engine,
+                execution,
+                folder,
+                seed,
+                options,
+                name,
+                client,
+                opened,
+                retries,
             )
             dual.ask_and_choose(setup, asked)
-            judge_into(benchmark, read_samples(folder / SAMPLES, benchmark), folder, engine, execution)
+            judge_into(chosen.benchmark, read_samples(folder / SAMPLES, benchmark), folder, plan.engine, execution)
         else:
             kept, total = _read_kept(folder / SAMPLES, benchmark), len(instances) * samples
             with (
                 counted(f"asking {client.name}", total) as advance,
-                judging(benchmark, make_pool(engine, prepared, execution), kept, folder, total) as evaluation,
+                judging(benchmark, plan.open_judge, kept, folder, total) as evaluation,
             ):
+                review = {"judge": partial(_review, evaluation)} if plan.facts.get("repair_rounds") else {}
                 generate(
                     client,
                     instances,
-                    partial(
-                        prompts.request,
-                        temperature=temperature,
-                        max_tokens=max_tokens,
-                        seed=seed,
-                        rounds=rounds,
-                        judge=partial(_review, evaluation),
-                    ),
+                    partial(plan.request, temperature=temperature, max_tokens=max_tokens, seed=seed, **review),
                     folder / SAMPLES,
                     samples,
                     concurrency,
@@ -194,12 +204,40 @@ def run(
                     on_kept=advance.keep,
                 )
                 evaluation.finish(read_samples(folder / SAMPLES, benchmark))
-    show_scores(folders, out / "report.md", benchmark)
+    show_scores(folders, out / "report.md", chosen.benchmark)
     if is_dual:
-        dual.show_gain(benchmark, folders)
+        dual.show_gain(chosen.benchmark, folders)
 
 
-def _read_kept(path: Path, benchmark: "dataset.Benchmark") -> "list[Sample]":
+def _plan_functions(
+    chosen: Chosen, execution: JudgingOptions, prompts: "PromptBuilder", repair_rounds: int | None
+) -> RunPlan:
+    from dlbench.execution.sample_judge import SampleJudge
+    from dlbench.generation.sources import describe_shortage
+
+    benchmark, instances = chosen.benchmark, chosen.instances
+    engine = make_judging_engine(execution, benchmark.root if execution.plus else None)
+    technique = prompts.technique
+    if repair_rounds is not None and technique.feedback is None:
+        fix = "remove it, or pass --technique repair"
+        raise DLBenchError(f"{technique.name} does not use --repair-rounds", where="--repair-rounds", fix=fix)
+    rounds = (repair_rounds or 1) if technique.feedback is not None else 0
+    prepared = prepare_projects(benchmark, instances)
+    # All prompts are built before the first request: an error in one of them must not cost anything.
+    if shortage := describe_shortage([prompts.build(instance) for instance in instances], prompts.shots):
+        log(shortage)
+    facts: dict[str, Any] = {
+        "shots": prompts.shots if technique.uses_examples else 0,
+        "prompt_tokens": prompts.tokens,
+        **execution.describe(),
+        **({"repair_rounds": rounds} if rounds else {}),
+    }
+    request = partial(prompts.request, rounds=rounds)
+    pool = make_pool(engine, prepared, execution)
+    return RunPlan(benchmark, instances, engine, request, lambda: SampleJudge(pool), facts)
+
+
+def _read_kept(path: Path, benchmark: "TrackBenchmark") -> "list[Sample]":
     from dlbench.runs.samples import parse_samples
 
     with Journal(path) as journal:  # drops a line that a kill cut short
@@ -212,7 +250,7 @@ async def _review(evaluation: "Evaluation", sample: "Sample") -> Verdict:
 
 
 def _judge_new(
-    benchmark: "dataset.Benchmark", evaluation: "Evaluation", advance: Progress, record: dict[str, Any]
+    benchmark: "TrackBenchmark", evaluation: "Evaluation", advance: Progress, record: dict[str, Any]
 ) -> None:
     from dlbench.runs.samples import parse_samples
 
@@ -228,22 +266,30 @@ def prompt(
     technique: Annotated[str, typer.Option(help="Prompting technique: {techniques}.")] = "zero-shot",
     shots: ShotsOption = 3,
     predicted_stages: PredictedStagesOption = None,
-    prompt_tokens: PromptTokensOption = 6000,
+    prompt_tokens: PromptTokensOption = None,
     seed: Annotated[int, typer.Option(help="Seed of the choice of examples, as for `run`.")] = 0,
     canary: CanaryOption = False,
 ) -> None:
     """Show exactly what a model would be sent, in all turns."""
+    from dlbench.dataset.tracks import read_tasks
     from dlbench.generation.sources import Sources, make_prompt_builder
 
     if technique == DUAL:
         fix = f"`dlbench agree mutate {instance}` shows its wordings, each of which is sent as zero-shot"
         raise DLBenchError(f"{DUAL} has many prompts, not one", where="--technique", fix=fix)
     loaded = dataset.load(benchmark)
-    sources = Sources(loaded, log)
-    prompts = make_prompt_builder(
-        sources, technique, shots, seed, prompt_tokens, canary=canary, stages=predicted_stages
-    )
-    conversation = prompts.build(find_known(instance, loaded.instances, "instance"))
+    tasks = read_tasks(loaded.root)
+    known: dict[str, TrackInstance] = {**loaded.instances, **tasks}
+    found = find_known(instance, known, "instance")
+    if isinstance(found, dataset.Instance):
+        tokens = FUNCTION_TOKENS if prompt_tokens is None else prompt_tokens
+        prompts = make_prompt_builder(
+            Sources(loaded, log), technique, shots, seed, tokens, canary=canary, stages=predicted_stages
+        )
+        conversation = prompts.build(found)
+    else:
+        refuse_for_tasks(technique=technique != "zero-shot", predicted_stages=predicted_stages)
+        conversation = build_task_prompt(loaded, found, prompt_tokens, canary=canary)
     for number, turn in enumerate(conversation.turns):
         if number:
             typer.echo(f"--- assistant\n(the model's answer to turn {number})\n")

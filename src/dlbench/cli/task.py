@@ -17,6 +17,7 @@ from dlbench.runs import open_run
 from dlbench.runs.verdict import VERDICTS, Outcome, Status, Verdict
 
 if TYPE_CHECKING:
+    from dlbench.dataset.tracks import TrackBenchmark
     from dlbench.execution import Engine
     from dlbench.execution.file_task import OpenTask
 
@@ -149,13 +150,19 @@ def validate_tasks(
 
 def open_tasks(chosen: Chosen, track: Track | None = None) -> "list[OpenTask]":
     """The chosen tasks of a track, or of that of the first one named, with their releases, which are fetched."""
-    from dlbench.dataset.file_task import FileTask
     from dlbench.dataset.tracks import guess_track
-    from dlbench.execution.file_task import OpenTask
 
     track = track or guess_track((chosen.instance or [""])[0])
     if track is Track.FUNCTION:
         raise DLBenchError("functions are not solved in a folder", where="--track", fix="use `dlbench run`")
-    records = [one for one in chosen.open_track(track).instances.values() if isinstance(one, FileTask)]
-    prepared = prepare_named(chosen.benchmark, [one.project for one in records])
+    return open_records(chosen.open_track(track))
+
+
+def open_records(benchmark: "TrackBenchmark") -> "list[OpenTask]":
+    """The tasks of a benchmark that is opened on their track, with their releases, which are fetched."""
+    from dlbench.dataset.file_task import FileTask
+    from dlbench.execution.file_task import OpenTask
+
+    records = [one for one in benchmark.instances.values() if isinstance(one, FileTask)]
+    prepared = prepare_named(benchmark, [one.project for one in records])
     return [OpenTask(one, prepared[one.project]) for one in records]

@@ -32,8 +32,6 @@ from dlbench.workspace import Prepared
 _PATIENCE = 2
 """Calls between processes take longer than the calls themselves."""
 _GRACE_SECONDS = 1.0
-_TELLING = (Status.FAIL, Status.ERROR, Status.TIMEOUT, Status.OUT_OF_MEMORY)
-"""What a replay may end in that is a verdict on the candidate, if the reference can be replayed."""
 Start = Callable[[Candidate, Limits, Limits], tuple[Run, Run]]
 """Prepares the process of the tests and that of the candidate, each with its limits; each run takes its end of the
 connection. Raises CannotServe if the candidate cannot be replayed in this way."""
@@ -119,7 +117,7 @@ def _replay_once(
         observation.memory_mb = max(one.memory_mb for one in [observation, *answering])
         return observation
     why = f"its tests do not pass on replayed results ({status}): {message[-500:]}"
-    return Doubt(why, is_failure=True, failed=observation if status in _TELLING else None)
+    return Doubt(why, is_failure=True, failed=observation if status is Status.FAIL else None)
 
 
 class _Ending(threading.Event):

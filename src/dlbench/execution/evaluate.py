@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any, Protocol
 
 from dlbench.dataset import Benchmark
+from dlbench.dataset.tracks import TrackBenchmark
 from dlbench.errors import DLBenchError
 from dlbench.execution.pool import Pool
 from dlbench.execution.sample_judge import OnVerdict, SampleJudge
@@ -19,6 +21,15 @@ from dlbench.runs.samples import Sample
 from dlbench.runs.verdict import VERDICTS, Status, Verdict
 
 OnKept = Callable[[int], None]
+
+
+class AnswerJudge(Protocol):
+    """Judges answers to the instances of one track."""
+
+    def submit(self, sample: Sample, instance: Any, keep: OnVerdict = ...) -> "Future[Verdict]":  # noqa: ANN401
+        """`keep` is called before the worker takes the next sample."""
+
+    def close(self) -> None: ...
 
 
 def evaluate(
@@ -38,11 +49,27 @@ def evaluate(
 def open_evaluation(
     benchmark: Benchmark, pool: Pool, kept: list[Sample], out: Path, *, on_verdict: OnVerdict, on_kept: OnKept
 ) -> Iterator["Evaluation"]:
+    with judge_samples(
+        benchmark, lambda: SampleJudge(pool), kept, out, on_verdict=on_verdict, on_kept=on_kept
+    ) as evaluation:
+        yield evaluation
+
+
+@contextmanager
+def judge_samples(
+    benchmark: TrackBenchmark,
+    open_judge: Callable[[], AnswerJudge],
+    kept: list[Sample],
+    out: Path,
+    *,
+    on_verdict: OnVerdict,
+    on_kept: OnKept,
+) -> Iterator["Evaluation"]:
     """Judge the samples of earlier starts, and those that are added. Leaving early stops the running candidates.
 
     `on_kept` gets the number of verdicts of earlier starts, `on_verdict` each new one.
     """
-    with Journal(out / VERDICTS) as journal, closing(SampleJudge(pool)) as judge:
+    with Journal(out / VERDICTS) as journal, closing(open_judge()) as judge:
         done = _read_done(kept, journal.path)
         on_kept(len(done))
         evaluation = Evaluation(benchmark, judge, journal, on_verdict, done)
@@ -56,8 +83,8 @@ class Evaluation:
 
     def __init__(
         self,
-        benchmark: Benchmark,
-        judge: SampleJudge,
+        benchmark: TrackBenchmark,
+        judge: AnswerJudge,
         journal: Journal,
         on_verdict: OnVerdict,
         done: dict[tuple[str, int], Verdict],

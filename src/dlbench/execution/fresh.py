@@ -78,7 +78,8 @@ def judge_with(
     run: Callable[[Candidate | None], Observation],
     replay: Replay,
 ) -> Verdict:
-    """Unusual code is replayed first. It runs beside the tests only if the reference cannot be replayed either.
+    """Unusual code is replayed first. If that confirms it, or if the tests fail on its data and not on the reference's,
+    it never runs beside the tests.
 
     Ordinary code whose run looked like tampering is replayed afterwards, and passes if its data is right."""
     instance = options.narrow(instance)
@@ -93,10 +94,8 @@ def judge_with(
             replayed = replay(candidate)
             if isinstance(replayed, Observation):
                 return _to_verdict(engine, instance, sample, replayed, is_replay=True)
-            if candidate.excess and replayed.is_failure:
-                if replayed.failed is not None:
-                    return _to_verdict(engine, instance, sample, replayed.failed, is_replay=True)
-                return reject(instance, sample, Status.UNCONFIRMED, _describe_doubt(candidate.excess, replayed))
+            if candidate.excess and replayed.is_failure and replayed.failed is not None:
+                return _to_verdict(engine, instance, sample, replayed.failed, is_replay=True)
             doubt = replayed
         observation = retry_if_killed(lambda: run(candidate))
         verdict = _to_verdict(engine, instance, sample, observation)
@@ -149,14 +148,10 @@ def _note_doubt(verdict: Verdict, excess: list[str], doubt: Doubt) -> Verdict:
         return verdict
     if not excess and not doubt.is_failure:
         return replace(verdict, extra=verdict.extra | {"confirmed": False, "doubt": doubt.why})
+    why = f"the code is unusual ({', '.join(excess[:5])})" if excess else "every pass is to be confirmed"
     # as after tampering, no outcome of a test counts
     not_run = dict.fromkeys(verdict.tests, Outcome.NOT_RUN)
-    return replace(verdict, status=Status.UNCONFIRMED, tests=not_run, message=_describe_doubt(excess, doubt))
-
-
-def _describe_doubt(excess: Sequence[str], doubt: Doubt) -> str:
-    why = f"the code is unusual ({', '.join(excess[:5])})" if excess else "every pass is to be confirmed"
-    return f"{why}, and {doubt.why}"
+    return replace(verdict, status=Status.UNCONFIRMED, tests=not_run, message=f"{why}, and {doubt.why}")
 
 
 def _read_errors(failure: str) -> list[str]:

@@ -24,6 +24,7 @@ _HARMLESS_MODULES = {
 GUESTS = frozenset({"pandas", "polars", "sklearn", "keras", "transformers", "narwhals"})
 """Libraries whose objects take attributes from texts. They are ordinary where the module imports them, too."""
 _CLOSED = {"test", "tests", "testing"}
+_WRITE_MEMORY = frozenset({"pack_into", "Struct"})
 
 
 @cache
@@ -39,7 +40,7 @@ def _load_list() -> tuple[frozenset[str], frozenset[str]]:
 def _list_public(module: str) -> frozenset[str]:
     """The names that a module of the standard library publishes, without what it imports."""
     found = vars(importlib.import_module(module))
-    names = found.get("__all__") or [name for name in found if not name.startswith("_")]
+    names = set(found.get("__all__") or [name for name in found if not name.startswith("_")]) - _WRITE_MEMORY
     kept = [name for name in names if not isinstance(found[name], types.ModuleType)]
     return frozenset(
         name

@@ -20,6 +20,7 @@ _DANGEROUS = {
     "get_type_hints", "make_dataclass", "format", "format_map", "load", "to_pickle", "read_pickle", "register",
     "update_wrapper", "masked", "masked_array", "MaskedArray", "exec", "setattr", "modules", "bltns", "buffer_info",
     "findCaller", "makeRecord", "manager", "optional_import", "instantiate", "import_module", "import_string", "locate",
+    "pack_into", "Struct", "get_origin",
 }  # fmt: skip
 """Attributes that lead to the judge, to memory, or to code and classes from text: unusual on any object."""
 KEYWORDS = frozenset({

@@ -16,6 +16,7 @@ from dlbench.extraction.unfenced import LANGUAGES, is_edit, read_edits, without_
 PYTHON = {"python", "py", "python3", "py3", "ipython", "ipython3"}
 _WRAPPERS = {"markdown", "md", "mdx"}
 _CODE_WORDS = {"def", "class", "import", "from", "async"}
+_PYTHON_FILE = re.compile(r"\w\.py\b")
 _MAX_CLOSINGS = 20
 _MAX_BLOCKS = 200
 
@@ -34,11 +35,15 @@ class Block:
     text: str
     language: str
     closed: bool
+    info: str = ""
+    """What stands behind the opening fence."""
+    before: tuple[str, ...] = ()
+    """The lines between the previous block and this one that are not blank."""
 
     @property
     def is_tagged(self) -> bool:
         """The fence says that the block is Python."""
-        return self.language in PYTHON or self.language.endswith(".py")
+        return self.language in PYTHON
 
     @property
     def is_foreign(self) -> bool:
@@ -56,7 +61,7 @@ def split(text: str) -> tuple[list[Block], str]:
     lines = text.split("\n")
     blocks: list[Block] = []
     outside: list[str] = []
-    here = 0
+    here = since = 0
     # A model that repeats itself forever adds nothing new after this many blocks.
     while here < len(lines) and len(blocks) < _MAX_BLOCKS:
         opening = _opening(lines[here])
@@ -66,10 +71,12 @@ def split(text: str) -> tuple[list[Block], str]:
             here += 1
             continue
         indent, mark, language = opening
+        info = lines[here].partition(mark)[2].strip("`~ ")
         on_line = _CODE_AFTER_INFO.match(lines[here])
         lines[here + 1 : here + 1] = [on_line["code"]] if on_line else []
         content, here, closed = _content(lines, here + 1, mark, indent, language)
-        blocks.append(Block(content, language, closed))
+        blocks.append(Block(content, language, closed, info, tuple(filter(str.strip, outside[since:]))))
+        since = len(outside)
     return blocks, "\n".join(outside)
 
 
@@ -84,12 +91,12 @@ def _opening(line: str) -> tuple[int, str, str] | None:
 
 def _language(info: str) -> str:
     """The language of `python`, `{.python .numberLines}`, `Python3.11`, `py title="x"`, `src/model.py`."""
+    if _PYTHON_FILE.search(info):
+        return "python"
     word = info.strip().strip("{}").split(maxsplit=1)
     tag = word[0].lstrip(".").lower() if word else ""
     if tag in _CODE_WORDS or tag.startswith("@"):
         return ""
-    if tag.endswith(".py"):
-        return tag
     return re.split(r"[.:,=;{]", tag, maxsplit=1)[0]
 
 
@@ -100,11 +107,14 @@ def _content(lines: list[str], start: int, mark: str, indent: int, language: str
     none is, a block that was left open ends where the next one opens.
     """
     closings = _closings(lines, start, mark)
-    reopened = _find_reopening(lines[start : closings[0][0] if closings else None], mark, indent)
+    inside = [] if language in LANGUAGES else lines[start : closings[0][0] if closings else None]
+    reopened = _find_reopening(inside, mark, indent)
     if not closings and reopened is None:
         return unindent(lines[start:], indent), len(lines), False
     if Block("", language, True).is_foreign:
-        closings = closings[:1]
+        # A line of a diff that ends in a fence begins with a mark or a space.
+        outer = [one for one in closings if not one[1] and syntax.indent_of(lines[one[0]]) <= indent]
+        closings = (outer or closings)[:1]
     for end, rest in closings:
         text = unindent([*lines[start:end], *rest], indent)
         if repair(text) is not None:

@@ -44,7 +44,7 @@ def is_json(text: str) -> bool:
 
 def unpack_json(text: str) -> list[JsonString]:
     """The strings of the JSON in a text, in order, without old code and drafts."""
-    strings = [found for value in _decode(text) for found in _strings(value, "", 0)]
+    strings = [found for value in decode_json(text) for found in _strings(value, "", 0)]
     # The new side of an edit is code only where it has the whole target: its key says nothing.
     is_edit = any(_OLD & _words(key) for key, _ in strings)
     return [
@@ -68,7 +68,7 @@ def _words(key: str) -> set[str]:
     return {word.lower() for word in _WORD.findall(key)}
 
 
-def _decode(text: str) -> Iterator[object]:
+def decode_json(text: str) -> Iterator[object]:
     decoder = json.JSONDecoder(strict=False)
     after = tries = 0
     for found in _BEGINNING.finditer(text):

@@ -17,7 +17,7 @@ LANGUAGES = {"diff", "patch", "udiff"}
 
 _HUNK = re.compile(r"^@@.*$")
 _FILE = re.compile(r"^(?:diff --git |index [0-9a-f]+\.\.|--- |\+\+\+ |new file mode |\\ No newline|\*\*\* )")
-_SEARCH, _MIDDLE, _REPLACE = (re.compile(mark) for mark in (r"^<{5,9} ?SEARCH", r"^={5,9}$", r"^>{5,9} ?REPLACE"))
+SEARCH, MIDDLE, REPLACE = (re.compile(mark) for mark in (r"^<{5,9} ?SEARCH", r"^={5,9}$", r"^>{5,9} ?REPLACE"))
 
 
 def is_edit(text: str) -> bool:
@@ -74,11 +74,11 @@ def _replacements(text: str) -> list[list[str]]:
     found: list[list[str]] = []
     in_block, new = False, None
     for line in text.split("\n"):
-        if _SEARCH.match(line):
+        if SEARCH.match(line):
             in_block, new = True, None
-        elif in_block and new is None and _MIDDLE.match(line):
+        elif in_block and new is None and MIDDLE.match(line):
             new = list[str]()
-        elif new is not None and _REPLACE.match(line):
+        elif new is not None and REPLACE.match(line):
             found.append(new)
             in_block, new = False, None
         elif new is not None:

@@ -41,6 +41,8 @@ class ModelOptions:
     extra_body: Mapping[str, Any] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     sources: "Sources | None" = None
+    written: Mapping[str, Callable[[str], str]] = field(default_factory=dict)
+    """By baseline, what gives its answer to an instance, for tracks of which `sources` knows nothing."""
     log: Log = quiet
 
     def names(self, requested: list[str] | None) -> list[str]:
@@ -201,7 +203,21 @@ class StubModel(ReferenceModel):
         return Answer(fenced(f"{signature}:\n    raise NotImplementedError"))
 
 
+class WrittenModel(Model):
+    """A baseline whose whole answer is written by `answer_to`."""
+
+    is_free = True
+
+    def __init__(self, name: str, answer_to: Callable[[str], str]) -> None:
+        self.name, self._answer_to = name, answer_to
+
+    async def answer(self, request: Request) -> Answer:
+        return Answer(self._answer_to(request.instance_id))
+
+
 def _open_baseline(name: str, options: ModelOptions) -> Model:
+    if name in options.written:
+        return WrittenModel(name, options.written[name])
     if options.sources is None:
         raise DLBenchError(f"{name} needs the sources of a benchmark", where="--model", fix="choose another model")
     return ReferenceModel(options.sources.reference) if name == "reference" else StubModel(options.sources.signature)

@@ -11,9 +11,8 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
-from dlbench.dataset.records import Instance
 from dlbench.errors import DLBenchError
 from dlbench.generation.budget import Budget
 from dlbench.generation.conversation import TURNS, TurnStore, as_record, read_record
@@ -28,15 +27,23 @@ from dlbench.workspace.home import Log, quiet
 _STAGGER, _MAX_STAGGER = 0.002, 0.4
 
 Key = tuple[str, int]
+
+
+class HasId(Protocol):
+    @property
+    def id(self) -> str: ...
+
+
+AnyInstance = TypeVar("AnyInstance", bound=HasId)
 OnSample = Callable[[dict[str, Any]], None]
 
 
 def generate(
     model: Model,
-    instances: Sequence[Instance],
-    request_of: Callable[[Instance, int], Request],
+    instances: Sequence[AnyInstance],
+    request_of: Callable[[AnyInstance, int], Request],
     samples_path: Path,
-    n: int | Callable[[Instance], int],
+    n: int | Callable[[AnyInstance], int],
     concurrency: int,
     on_sample: OnSample,
     *,
@@ -76,14 +83,14 @@ def generate(
 
 
 @dataclass
-class _Generation:
+class _Generation(Generic[AnyInstance]):
     """An event loop in a thread of its own: Ctrl-C arrives in the main thread, and there it could interrupt a write."""
 
     limiter: RateLimiter
-    request_of: Callable[[Instance, int], Request]
+    request_of: Callable[[AnyInstance, int], Request]
     writer: BatchedWriter
     turns: TurnStore
-    missing: list[tuple[Instance, int]]
+    missing: list[tuple[AnyInstance, int]]
 
     def __post_init__(self) -> None:
         self._work = iter(self.missing)

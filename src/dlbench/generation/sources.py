@@ -14,6 +14,7 @@ from typing import Any
 
 from dlbench.dataset import Benchmark, Instance
 from dlbench.dataset.target import Target, find_target, render_signature
+from dlbench.dataset.tracks import TrackBenchmark
 from dlbench.errors import DLBenchError
 from dlbench.generation.model import Answer, Message, Request, Review
 from dlbench.generation.sampling import draw_seed
@@ -178,12 +179,16 @@ def make_prompt_builder(
     stages: Path | None = None,
 ) -> PromptBuilder:
     benchmark = sources.benchmark
-    if canary and not benchmark.canary:
-        fix = "write a unique string to its file CANARY, or remove --canary"
-        raise DLBenchError("the benchmark has no canary", where=str(benchmark.root), fix=fix)
+    mark = find_canary(benchmark) if canary else ""
     if stages is not None and technique != PREDICTED_STAGE:
         fix = f"add --technique {PREDICTED_STAGE}, or remove --predicted-stages"
         raise DLBenchError(f"--predicted-stages requires --technique {PREDICTED_STAGE}, not {technique}", fix=fix)
     pool = ExamplePool(benchmark.instances.values(), sources.module, PredictedStages(stages) if stages else None)
-    mark = benchmark.canary if canary else ""
     return PromptBuilder(find_technique(technique), pool, shots, seed, prompt_tokens, mark)
+
+
+def find_canary(benchmark: TrackBenchmark) -> str:
+    if not benchmark.canary:
+        fix = "write a unique string to its file CANARY, or remove --canary"
+        raise DLBenchError("the benchmark has no canary", where=str(benchmark.root), fix=fix)
+    return benchmark.canary

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dlbench.dataset import Benchmark
+from dlbench.dataset.tracks import TrackBenchmark
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import read_lines
 from dlbench.registry import find_known
@@ -66,11 +66,11 @@ def duplicate_sample(instance: str, sample: int, where: str) -> DLBenchError:
     return DLBenchError(f"sample {sample} of {instance} is given twice", where=where, fix=fix)
 
 
-def read_samples(path: Path, benchmark: Benchmark) -> list[Sample]:
+def read_samples(path: Path, benchmark: TrackBenchmark) -> list[Sample]:
     return parse_samples(read_lines(path), str(path), benchmark)
 
 
-def parse_samples(lines: Iterable[tuple[int, dict[str, Any]]], name: str, benchmark: Benchmark) -> list[Sample]:
+def parse_samples(lines: Iterable[tuple[int, dict[str, Any]]], name: str, benchmark: TrackBenchmark) -> list[Sample]:
     samples: dict[tuple[str, int], Sample] = {}
     counts, origin = Counter[str](), OriginCheck()
     for number, record in lines:
@@ -85,7 +85,7 @@ def parse_samples(lines: Iterable[tuple[int, dict[str, Any]]], name: str, benchm
     return list(samples.values())
 
 
-def _parse(record: dict[str, Any], where: str, counts: Counter[str], benchmark: Benchmark) -> Sample:
+def _parse(record: dict[str, Any], where: str, counts: Counter[str], benchmark: TrackBenchmark) -> Sample:
     instance = record.get("instance")
     if not isinstance(instance, str):
         fix = 'write "instance": "project/name"'

@@ -11,6 +11,7 @@ import sys
 import types
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from .plain_values import Unreplayable
@@ -52,6 +53,36 @@ def _ignores_other(method: Any) -> bool:  # noqa: ANN401 - any value
     other = method.__code__.co_varnames[1]
     read = [one.argval for one in dis.get_instructions(method)]
     return not any(other in one if isinstance(one, tuple) else other == one for one in read)
+
+
+def check_attribute(kind: type, name: Any, value: Any) -> None:  # noqa: ANN401
+    """A new attribute of an object must be one that its class provides for. Otherwise a test that calls a method, or
+    uses data of the class, would call or use the candidate's instead."""
+    if type(name) is not str or name.startswith("__"):
+        raise Unreplayable(f"an object with the attribute {name}")
+    held = getattr(kind, name, None)
+    used, stored = _find_attributes(kind)
+    is_data = held is not None and not hasattr(held, "__get__") and name not in stored
+    if callable(held) or is_data or (callable(value) and name not in used):
+        raise Unreplayable(f"an object of {kind.__name__} with an attribute {name}, which its class does not assign")
+
+
+@lru_cache(maxsize=256)
+def _find_attributes(kind: type) -> tuple[set[str], set[str]]:
+    """The names that methods of the class use, and the attributes that they or its annotations define."""
+    used, stored = set[str](), set[str]()
+    for cls in kind.__mro__:
+        stored |= vars(cls).get("__annotations__", {}).keys()
+        for member in vars(cls).values():
+            function = getattr(member, "fget", None) or getattr(member, "__func__", member)
+            codes = [getattr(getattr(function, "__wrapped__", function), "__code__", None)]
+            while codes:
+                code = codes.pop()
+                if isinstance(code, types.CodeType):
+                    used.update(code.co_names)
+                    stored |= {one.argval for one in dis.get_instructions(code) if one.opname == "STORE_ATTR"}
+                    codes += code.co_consts
+    return used | stored, stored
 
 
 def check_array(dtype: Any, shape: list[Any], size: int) -> None:  # noqa: ANN401 - as it was received

@@ -12,7 +12,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from .plain_checks import TORCH_TYPE, check_array, check_flags, check_size, has_known_methods
+from .plain_checks import TORCH_TYPE, check_array, check_attribute, check_flags, check_size, has_known_methods
 from .plain_objects import (
     ATOMS,
     BASES,
@@ -288,11 +288,10 @@ class Reader(Table):
         return is_known and not special and has_known_methods(kind)
 
     def _check_attributes(self, value: Any, names: dict[Any, Any]) -> dict[str, Any]:  # noqa: ANN401
-        """A new attribute in place of a method could decide what the object is equal to, and so could a special one."""
+        """A special attribute could decide what the object is equal to, and so could one in place of a method."""
         held = getattr(value, "__dict__", {})
         for name in names.keys() - held.keys() if self.is_trusted is not None else ():
-            if type(name) is not str or name.startswith("__") or callable(getattr(type(value), name, None)):
-                raise Unreplayable(f"an object with the attribute {name} in place of a method")
+            check_attribute(type(value), name, names[name])
         return names
 
     def _find_class(self, name: Node) -> Any:  # noqa: ANN401
