@@ -17,7 +17,6 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from pydantic import TypeAdapter
 
 from dlbench import __version__
-from dlbench.bridges.inspect.agents import dl_bench_components
 from dlbench.bridges.shared import find_judge, read_benchmark
 from dlbench.dataset import Instance, Selection, select
 from dlbench.errors import DLBenchError
@@ -27,7 +26,7 @@ from dlbench.runs.samples import Sample
 from dlbench.runs.verdict import Outcome, Status, Verdict
 from dlbench.scoring.summary import KS
 
-__all__ = ["baseline", "converse", "dl_bench", "dl_bench_components", "verdict"]
+__all__ = ["baseline", "converse", "dl_bench", "verdict"]
 
 
 LATER_TURNS = "later_turns"
