@@ -15,6 +15,7 @@ from tests.conftest import MODULE, write_toy
 SCALE, STEP = "toy/toy.core.scale", "toy/toy.core.Counter.step"
 SECRET = "value * factor + OFFSET"
 CANARY = "0c9f2b7e-toy-canary"
+FUNCTIONS = [one for one in Format if not one.is_of_file_tasks]
 
 
 def command(*arguments: object):
@@ -53,7 +54,7 @@ def read_lines(path):
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-@pytest.mark.parametrize("shape", Format, ids=str)
+@pytest.mark.parametrize("shape", FUNCTIONS, ids=str)
 def test_export_has_prompts_but_no_project_code(shape, export):
     folder, _ = export(shape)
     content = texts(folder)
@@ -63,7 +64,7 @@ def test_export_has_prompts_but_no_project_code(shape, export):
     assert not (folder / "NOTICE.md").exists()
 
 
-@pytest.mark.parametrize("shape", Format, ids=str)
+@pytest.mark.parametrize("shape", FUNCTIONS, ids=str)
 def test_references_are_exported_with_their_licences(shape, export):
     folder, output = export(shape, "--with-reference")
     assert SECRET in texts(folder)
@@ -71,7 +72,7 @@ def test_references_are_exported_with_their_licences(shape, export):
     assert "Everybody may use the toy, with this line beside it." in (folder / "NOTICE.md").read_text()
 
 
-@pytest.mark.parametrize("shape", Format, ids=str)
+@pytest.mark.parametrize("shape", FUNCTIONS, ids=str)
 def test_canary_option_adds_it_to_every_prompt(shape, export):
     folder, _ = export(shape, "--canary")
     assert texts(folder).count(f"Canary: {CANARY}") == 2

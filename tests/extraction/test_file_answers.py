@@ -148,6 +148,20 @@ def test_overloads_and_registered_functions_stay_apart() -> None:
     assert text == registered.format("raise NotImplementedError", "return 2")
 
 
+def test_a_name_of_two_modules_goes_where_it_is_asked_for() -> None:
+    stub = "def build(x):\n    {}\n"
+    given = {"p/a.py": stub.format("return 0"), "p/b.py": stub.format("raise NotImplementedError")}
+    found = read(fence(stub.format("return 1")), Given(given, ["p/a.py", "p/b.py"], ["p/b.py::build"]))
+    assert found.files == {"p/b.py": stub.format("return 1")}
+
+
+def test_a_decorated_helper_is_no_method() -> None:
+    code = "@b\ndef _help(x):\n    return x\n\ndef kept(self):\n    return _help(self)\n"
+    text = merge(code, asked=("Last.kept",))
+    assert "\n@b\ndef _help(x):" in text
+    assert "    def kept(self):\n        return _help(self)" in text
+
+
 def test_a_list_of_files_names_no_block() -> None:
     both = fence(cut_out(CORE, "clip") + cut_out(TABLES, "Table"))
     found = read(f"I change:\n- `{CORE_PATH}`\n- `{TABLES_PATH}`\n\n{both}")

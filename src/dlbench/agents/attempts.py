@@ -8,14 +8,15 @@ import shlex
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from dlbench.agents.relay import Relay
-from dlbench.agents.sandbox import PORT, AgentCell, run_agent
+from dlbench.agents.sandbox import RELAY, AgentCell, describe_proxy, run_agent
 from dlbench.errors import DLBenchError
 from dlbench.execution.engine import Engine
 from dlbench.execution.file_sets import FileSet
@@ -80,6 +81,28 @@ def open_agent_task(task: OpenTask, requirements: str) -> AgentTask:
     return AgentTask(record.id, task.prepared, task.packages | {record.project}, record.hidden, write, judge)
 
 
+@contextmanager
+def open_work(
+    task: AgentTask, sandbox: Sandbox, limits: Limits, mounts: Sequence[Path] = ()
+) -> Iterator[tuple[AgentCell, Path]]:
+    """The cell of an attempt, whose work folder is a git repository of one commit; and a copy of that folder."""
+    with open_cell(task.prepared, None, None, limits) as private:
+        cell = AgentCell.make(private, sandbox, mounts, task.packages)
+        task.write(cell.work)
+        for words in (("init", "-q"), ("add", "-A", "-f"), ("commit", "-q", "-m", "The task")):
+            run_git(cell.work, *words)
+        yield cell, shutil.copytree(cell.work, private.folder / "given")
+
+
+def judge_work(engine: Engine, task: AgentTask, cell: AgentCell, given: Path, sample: int) -> tuple[Verdict, FileSet]:
+    """The verdict on the work folder; nothing of it is read if it is too large."""
+    is_small = cell.measure_mb("work") <= cell.cell.limits.disk_mb
+    verdict, files = task.judge(engine, cell.work if is_small else given, sample)
+    if not is_small and verdict.status is not Status.HARNESS_ERROR:
+        verdict = replace(verdict, message="the folder exceeds --disk: nothing of it is judged")
+    return verdict, files
+
+
 @dataclass(frozen=True)
 class AgentRun:
     """The settings of all attempts of a run."""
@@ -102,12 +125,7 @@ class AgentRun:
         out.mkdir(parents=True)
         relay = Relay(self.endpoint, out / "requests.jsonl", self.budget, self.most_tokens, self.model)
         program, shown = find_program(shlex.split(self.command)[0])
-        with open_cell(task.prepared, None, None, self.limits) as private:
-            cell = AgentCell.make(private, self.sandbox, [*shown, *self.mounts], task.packages)
-            task.write(cell.work)
-            for words in (("init", "-q"), ("add", "-A", "-f"), ("commit", "-q", "-m", "The task")):
-                _git(cell.work, *words)
-            given = shutil.copytree(cell.work, private.folder / "given")
+        with open_work(task, self.sandbox, self.limits, [*shown, *self.mounts]) as (cell, given):
             command = [str(program or task.prepared.python), *self._fill(cell)]
             plan = cell.describe(command, {**cell.environment, **self._describe_network(), **self.environment})
             ended = run_agent(cell, plan, out / "output.log", relay)
@@ -119,12 +137,9 @@ class AgentRun:
                 not_run = dict.fromkeys(task.tests, Outcome.NOT_RUN)
                 verdict = Verdict(task.name, sample, Status.HARNESS_ERROR, not_run, message=problem)
             else:
-                is_small = cell.measure_mb("work") <= self.limits.disk_mb  # otherwise nothing of it is read
-                verdict, files = task.judge(self.engine, cell.work if is_small else given, sample)
-                if not is_small and verdict.status is not Status.HARNESS_ERROR:
-                    verdict = replace(verdict, message="the folder exceeds --disk: nothing of it is judged")
+                verdict, files = judge_work(self.engine, task, cell, given, sample)
                 _write_patch(given, files, out / "diff.patch")
-            known = (task.prepared.environment, private.interpreter_root, private.folder)
+            known = (task.prepared.environment, cell.cell.interpreter_root, cell.cell.folder)
         cost = None if relay.cost is None else round(relay.cost, 6)
         facts = {"exit": ended.exit, "stopped": ended.stopped, "seconds": round(ended.seconds, 1), "cost": cost}
         facts |= {"memory_mb": round(ended.memory_mb), "requests": relay.requests, **relay.tokens}
@@ -141,10 +156,8 @@ class AgentRun:
 
     def _describe_network(self) -> dict[str, str]:
         """Variables that lead common clients to the relay."""
-        address = f"http://127.0.0.1:{PORT}"
-        base = address + (urlsplit(self.endpoint.base_url).path.rstrip("/") if self.endpoint is not None else "/v1")
-        found = {"http_proxy": address, "https_proxy": address, "no_proxy": "127.0.0.1,localhost"}
-        found |= {name.upper(): value for name, value in found.items()} | {"NODE_USE_ENV_PROXY": "1"}
+        path = urlsplit(self.endpoint.base_url).path.rstrip("/") if self.endpoint is not None else "/v1"
+        base, found = f"{RELAY}{path}", describe_proxy()
         found |= {"OPENAI_BASE_URL": base, "OPENAI_API_BASE": base, "ANTHROPIC_BASE_URL": base.removesuffix("/v1")}
         found |= {"OPENAI_API_KEY": "relay", "ANTHROPIC_API_KEY": "relay"}
         # litellm: no table of prices from the network, and no error because a model is not in it
@@ -167,9 +180,11 @@ def find_program(name: str) -> tuple[Path | None, list[Path]]:
     return Path(found).absolute(), []
 
 
-def _git(folder: Path, *words: str) -> bytes:
-    """Only on a repository of ours: the configuration of another could run programs here."""
+def run_git(folder: Path, *words: str) -> bytes:
+    """Only on a repository of ours: the configuration of another could run programs here. Commits of the same files
+    are the same at any time."""
     clean = {"PATH": os.environ.get("PATH", os.defpath), "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+    clean |= {f"GIT_{role}_DATE": "2026-01-01T00:00:00Z" for role in ("AUTHOR", "COMMITTER")}
     return subprocess.run([*_GIT, *words], cwd=folder, env=clean, check=True, capture_output=True).stdout
 
 
@@ -181,8 +196,8 @@ def _write_patch(given: Path, files: FileSet, patch: Path) -> None:
             elif ".git" not in Path(path).parts:
                 (given / path).parent.mkdir(parents=True, exist_ok=True)
                 (given / path).write_bytes(content)
-    _git(given, "add", "-A", "-f")
-    patch.write_bytes(_git(given, "diff", "--cached"))
+    run_git(given, "add", "-A", "-f")
+    patch.write_bytes(run_git(given, "diff", "--cached"))
 
 
 def audit(relay: Relay, output: str, names: Iterable[str], known: Iterable[Path]) -> Iterator[dict[str, Any]]:

@@ -34,7 +34,8 @@ from dlbench.execution.supervise import POLL_SECONDS, check_stop, prepare_group
 from dlbench.workspace import home
 
 PORT = 8090
-"""Of the relay, in the network of each sandbox."""
+RELAY = f"http://127.0.0.1:{PORT}"
+"""The relay's address, in the network of each sandbox."""
 _WRITABLE = {"work": Path("/work"), "tmp": Path("/tmp"), "home": Path("/home/agent")}
 """Folders of an attempt, and where bubblewrap mounts them."""
 _HARNESS, _SHARED = Path("/run/dlbench"), ("--perms", "1777", "--size", str(64 << 20), "--tmpfs", "/dev/shm")
@@ -50,6 +51,12 @@ class Ended:
     stopped: str
     seconds: float
     memory_mb: float
+
+
+def describe_proxy() -> dict[str, str]:
+    """Variables by which programs send what leaves the sandbox to the relay."""
+    found = {"http_proxy": RELAY, "https_proxy": RELAY, "no_proxy": "127.0.0.1,localhost"}
+    return found | {name.upper(): value for name, value in found.items()} | {"NODE_USE_ENV_PROXY": "1"}
 
 
 def choose_agent_sandbox(name: str = "auto") -> Sandbox:

@@ -11,3 +11,10 @@ class Format(StrEnum):
     HF = "hf"
     EVALPLUS = "evalplus"
     LM_EVAL = "lm-eval"
+    HARBOR = "harbor"
+    SWE_BENCH = "swe-bench"
+
+    @property
+    def is_of_file_tasks(self) -> bool:
+        """For tasks of many files; the others are for functions."""
+        return self in (Format.HARBOR, Format.SWE_BENCH)

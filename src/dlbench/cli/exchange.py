@@ -14,6 +14,7 @@ from dlbench.cli.app import (
     Chosen,
     JsonOption,
     SandboxOption,
+    TrackOption,
     WorkerOptions,
     WorkersOption,
     add_group,
@@ -25,6 +26,7 @@ from dlbench.cli.app import (
 from dlbench.cli.construct_common import make_construction_engine
 from dlbench.cli.output import counted, log, print_json
 from dlbench.cli.run import CanaryOption
+from dlbench.dataset.labels import Track
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import rewrite, write_whole
 from dlbench.runs import CONFIG, SAMPLES, make_folder
@@ -49,6 +51,7 @@ def export_dataset(
         bool, typer.Option("--with-reference", help="Include the projects' own code, with their licences.")
     ] = False,
     canary: CanaryOption = False,
+    track: TrackOption = Track.FUNCTION,
 ) -> None:
     """Write the prompts of the chosen instances for other tools; `export inspect RUN` writes a run."""
     if context.invoked_subcommand:
@@ -57,19 +60,29 @@ def export_dataset(
         fix = "dlbench export --format jsonl --out DIR, or dlbench export inspect RUN --out LOG.eval"
         missing = [name for name, value in (("--format", format), ("--out", out)) if value is None]
         raise DLBenchError(f"missing: {', '.join(missing)}", fix=fix)
-    from dlbench.bridges.exports import export, list_projects
+    if format.is_of_file_tasks is (track is Track.FUNCTION):
+        kind = "rebuild, component or release" if format.is_of_file_tasks else "function"
+        raise DLBenchError(f"{format} has no {track} tasks", where="--track", fix=f"pass --track {kind}")
+    from dlbench.bridges.exports import export, export_file_tasks, list_projects
     from dlbench.bridges.exports.rows import ExportOptions, read_licences, render_short
+    from dlbench.dataset.file_task import FileTask
 
-    benchmark, instances = chosen.benchmark, chosen.instances
+    benchmark, instances = chosen.benchmark, list(chosen.open_track(track).instances.values())
     licences = None
     if with_reference:
         projects = list_projects(benchmark, instances)
         licences = read_licences(projects, benchmark.root, log)
         typer.echo(render_short(projects, licences), err=True)
-    options = ExportOptions(chosen.split, licences, canary, chosen.benchmark.origin)
+    options = ExportOptions(chosen.split if track is Track.FUNCTION else str(track), licences, canary, benchmark.origin)
+    functions = [one for one in instances if isinstance(one, dataset.Instance)]
+    tasks = [one for one in instances if isinstance(one, FileTask)]
     with counted("reading", len(instances), every=2) as advance:
-        export(benchmark, instances, format, options, out, log=log, on_row=advance)
-    files = sorted(path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file())
+        if tasks:
+            export_file_tasks(benchmark, tasks, format, options, out, log=log, on_row=advance)
+        else:
+            export(benchmark, functions, format, options, out, log=log, on_row=advance)
+    parts = sorted(path.name for path in out.iterdir())
+    files = parts if tasks else sorted(path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file())
     typer.echo(f"{len(instances)} instances written to {out}: {', '.join(files)}", err=True)
 
 

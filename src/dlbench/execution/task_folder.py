@@ -141,7 +141,7 @@ def write_folder(task: OpenTask, folder: Path, requirements: str) -> None:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise DLBenchError("the folder is not empty", where=str(folder), fix="name a new folder")
     files = build_folder(task)
-    files |= {INSTRUCTIONS: _write_instructions(task).encode(), REQUIREMENTS: requirements.encode()}
+    files |= {INSTRUCTIONS: render_instructions(task).encode(), REQUIREMENTS: requirements.encode()}
     files[TESTS] = "".join(f"{test}\n" for test in (*task.record.visible, *task.record.unchanged)).encode()
     for path, content in files.items():
         place = folder / path
@@ -149,7 +149,7 @@ def write_folder(task: OpenTask, folder: Path, requirements: str) -> None:
         place.write_bytes(content)
 
 
-def _write_instructions(task: OpenTask) -> str:
+def render_instructions(task: OpenTask) -> str:
     record, project = task.record, task.prepared.project
     names = "".join(f"\n- `{name}`" for name in record.required_names)
     packages = sorted(find_packages(record.files, task.prepared)) or list(record.files)

@@ -181,7 +181,8 @@ def _own_methods(body: list[ast.stmt], before: ast.Module, asked: Collection[str
     that the answer does not define."""
     here = {_key(node) for node in body}
     tops = {_key(node) for node in before.body}
-    loose = [node for node in body if isinstance(node, Function) and _key(node) not in tops and _has_self(node)]
+    loose = [node for node in body if isinstance(node, Function) and _key(node) not in tops]
+    loose = [node for node in loose if _takes_self(node) or node.decorator_list]  # or a static method
     shared: dict[str, int] = {}
     for owner in before.body:
         is_asked = any(f"{one}.".startswith(f"{_key(owner)}.") for one in asked)
@@ -191,14 +192,15 @@ def _own_methods(body: list[ast.stmt], before: ast.Module, asked: Collection[str
     if len(best) != 1:
         return body
     owner = next(node for node in before.body if isinstance(node, ast.ClassDef) and node.name == best[0])
+    methods = {_key(node) for node in owner.body}
+    loose = [node for node in loose if _takes_self(node) or _key(node) in methods]
     mark = ast.Expr(ast.Constant(...))  # so that they do not replace the whole class
     around = ast.ClassDef(name=owner.name, bases=owner.bases, keywords=[], body=[mark, *loose], decorator_list=[])
     return [*(node for node in body if node not in loose), ast.copy_location(around, loose[0])]
 
 
-def _has_self(node: Function) -> bool:
-    arguments = [*node.args.posonlyargs, *node.args.args]
-    return bool(node.decorator_list) or (bool(arguments) and arguments[0].arg in ("self", "cls"))
+def _takes_self(node: Function) -> bool:
+    return any(one.arg in ("self", "cls") for one in [*node.args.posonlyargs, *node.args.args][:1])
 
 
 def _insert_imports(

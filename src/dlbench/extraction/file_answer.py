@@ -208,11 +208,12 @@ class _Draft:
         defined = list_defined(joined)
         homes: dict[str, list[str]] = {}
         for name in defined:
-            homes[name] = [path for path in names if name in names[path]] or [
-                path for path in bare if name in bare[path]
-            ]
+            there = [path for path in names if name in names[path]]
+            asked_there = [path for path in there if name in self.asked_in(path)]
+            homes[name] = asked_there or there or [path for path in bare if name in bare[path]]
+        is_clear = any(len(found) == 1 for found in homes.values())
         for path in self.given.files:
-            if any(found == [path] for found in homes.values()):
+            if any(path in found and (len(found) == 1 or not is_clear) for found in homes.values()):
                 others = [name for name, found in homes.items() if found and path not in found]
                 text, replaced = merge_definitions(
                     self.read_text(path) or "", joined, asked=self.asked_in(path), left_out=others

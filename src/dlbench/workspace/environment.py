@@ -130,6 +130,12 @@ class Prepared:
     import_path: Path
 
 
+def fetch_to_read(project: Project, benchmark_root: Path, log: Log = quiet) -> Prepared:
+    """The release alone: its environment may be missing, so nothing of it can run."""
+    tree = fetch(project, benchmark_root, log)
+    return _prepared(project, tree, environment_folder(lock_of(project, benchmark_root), project.python))
+
+
 def prepare(project: Project, benchmark_root: Path, log: Log = quiet) -> Prepared:
     tree = fetch(project, benchmark_root, log)
     return complete(project, tree, build_environment(lock_of(project, benchmark_root), project.python, log), log)

@@ -1,22 +1,27 @@
-"""Export the dataset for other tools in one of five formats: prompts only, or with references and their licences.
+"""Export the dataset for other tools: prompts only, or with references and their licences.
 
 The folder is written completely or not at all.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from dlbench.bridges import Format
 from dlbench.bridges.exports import evalplus
+from dlbench.bridges.exports.harbor import write_harbor_task
 from dlbench.bridges.exports.rows import NOTICE, ExportOptions, Row, make_rows, render_notice
+from dlbench.bridges.exports.swe_bench import make_swe_bench_row
 from dlbench.dataset import Benchmark, Instance, Project
+from dlbench.dataset.file_task import FileTask
 from dlbench.errors import DLBenchError
+from dlbench.execution.file_task import OpenTask
 from dlbench.generation.sources import Sources
 from dlbench.jsonl import rewrite, write_whole
 from dlbench.reporting.export import has_parquet, write_parquet
 from dlbench.reporting.tables import to_markdown
 from dlbench.workspace import building
+from dlbench.workspace.environment import fetch_to_read
 from dlbench.workspace.home import Log, quiet
 
 SPLIT = "test"
@@ -98,7 +103,7 @@ def _table(first: str, second: str, rows: Mapping[str, str]) -> str:
 _LM_EVAL_FUNCTIONS = Path(__file__).with_name("lm_eval_task") / "utils.py"
 
 
-def list_projects(benchmark: Benchmark, instances: list[Instance]) -> list[Project]:
+def list_projects(benchmark: Benchmark, instances: Sequence[Instance | FileTask]) -> list[Project]:
     names = dict.fromkeys(instance.project for instance in instances)
     return [benchmark.projects[name] for name in names]
 
@@ -114,8 +119,7 @@ def export(
     on_row: Callable[[str], None] = lambda name: None,
 ) -> None:
     """`on_row` is called with each finished instance."""
-    if out.exists():
-        raise DLBenchError("this exists already", where=str(out), fix="pass --out a new folder")
+    _check_new(out)
     if format in (Format.PARQUET, Format.HF) and not has_parquet():
         raise DLBenchError("pyarrow is not installed", fix="pip install 'dlbench[report]'")
     sources = Sources(benchmark, log)
@@ -136,6 +140,40 @@ def export(
                 rewrite(folder / f"{options.split}.jsonl", tasks)
         if options.licences is not None:
             write_whole(folder / NOTICE, render_notice(list_projects(benchmark, instances), options.licences))
+
+
+def _check_new(out: Path) -> None:
+    if out.exists():
+        raise DLBenchError("this exists already", where=str(out), fix="pass --out a new folder")
+
+
+def export_file_tasks(
+    benchmark: Benchmark,
+    records: Sequence[FileTask],
+    format: Format,
+    options: ExportOptions,
+    out: Path,
+    *,
+    log: Log = quiet,
+    on_row: Callable[[str], None] = lambda name: None,
+) -> None:
+    """Tasks of many files: the code that is given, which is read from the releases, is part of the export."""
+    _check_new(out)
+    projects = list_projects(benchmark, records)
+    releases = {project.name: fetch_to_read(project, benchmark.root, log) for project in projects}
+    with building(out) as folder:
+        rows = []
+        for record in records:
+            task = OpenTask(record, releases[record.project])
+            if format is Format.HARBOR:
+                write_harbor_task(benchmark, task, options, folder)
+            else:
+                rows.append(make_swe_bench_row(benchmark, task, options, folder))
+            on_row(record.id)
+        if rows:
+            rewrite(folder / f"{options.split}.jsonl", rows)
+        if options.licences is not None:
+            write_whole(folder / NOTICE, render_notice(projects, options.licences))
 
 
 def _write_lm_eval_task(rows: list[Row], split: str, folder: Path) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from html import escape
 from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
 from dlbench import __version__
@@ -28,6 +29,7 @@ from dlbench.reporting.pages.render import assemble, pack, render_section
 from dlbench.reporting.report_data import ReportData
 from dlbench.reporting.sections import PAGE, Block, Plot, SideBySide, Table, make_sections
 from dlbench.reporting.tables import SHORT_LABELS, render_label, some
+from dlbench.reporting.trajectories import read_trajectory
 from dlbench.runs.verdict import Status
 from dlbench.scoring import Tally
 from dlbench.scoring.breakdowns import sort_labels
@@ -68,6 +70,7 @@ class Judged:
     verdicts: Mapping[str, Sequence[Mapping[str, Any]]]
     """By instance, in the order of samples."""
     candidates: Candidates
+    folder: Path
 
 
 def write_page(
@@ -79,7 +82,7 @@ def write_page(
     judged = []
     for name, run in data.runs.items():
         verdicts = group_by(sorted(run.verdicts, key=itemgetter("sample")), itemgetter("instance"))
-        judged.append(Judged(verdicts, candidates.get(name, {})))
+        judged.append(Judged(verdicts, candidates.get(name, {}), run.folder))
     known = dict.fromkeys(instance for each in judged for instance in each.verdicts)
     instances = [one for name, one in benchmark.instances.items() if name in known]
     tallies = [found for name, found in data.tallies.items() if informs_difficulty(data.runs[name])]
@@ -242,6 +245,8 @@ def bundle_verdicts(instance: TrackInstance, runs: Sequence[Judged], *, public: 
                     for test, error in errors.items()
                     if test in tests and isinstance(error, str)
                 }
+            if not public and (trajectory := read_trajectory(run.folder, record)) is not None:
+                row["trajectory"] = trajectory
             if candidate is not None:
                 row |= {"text": index_of(candidate.text), "code": candidate.is_code, "cut": candidate.left_out}
             rows.append(row)

@@ -106,7 +106,8 @@ function drawCandidate(bundle, row, place) {
   const facts = `${words(row.status)}, ${row.outcomes.split("p").length - 1} of ${some(bundle.tests.length, "test")} passed, ${row.seconds.toFixed(1)} s, ${row.memory.toFixed(0)} MB`;
   const parts = [make("h3", {}, mark(row.run), `${page.index.runs[row.run].name}, sample ${row.sample}`), make("p", { className: "soft" }, facts)];
   if (row.message !== undefined) parts.push(make("pre", { className: "message", tabIndex: 0, role: "region", ariaLabel: "Message" }, bundle.texts[row.message]));
-  if (text === undefined) parts.push(make("p", { className: "note" }, "The answer is not on this page: the run folder does not contain it, or it is the project's own code."));
+  if (row.trajectory) parts.push(...drawTrajectory(row.trajectory));
+  else if (text === undefined) parts.push(make("p", { className: "note" }, "The answer is not on this page: the run folder does not contain it, or it is the project's own code."));
   else parts.push(...drawText(bundle, row, text, place));
   const tests = bundle.tests.map((test, at) => ({ test, outcome: OUTCOMES[row.outcomes[at]], error: bundle.texts[row.errors?.[at]] }));
   return [...parts, ...drawTests(tests)];

@@ -19,7 +19,7 @@ from dlbench.reporting.sections import Block, Legend, Markup, Plot, SideBySide, 
 from dlbench.reporting.tables import TEXT_COLUMNS, render_label
 
 _STYLES = ("web/base.css", *(f"reporting/pages/{name}.css" for name in ("style", "plots", "explorer")))
-_PARTS = ("dom", "theme", "text", "diff", "place", "list", "instance", "start")
+_PARTS = ("dom", "theme", "text", "diff", "trajectory", "place", "list", "instance", "start")
 _SCRIPTS = ("web/python.js", *(f"reporting/pages/{name}.js" for name in _PARTS))
 
 

@@ -156,7 +156,7 @@ def cost(data: ReportData) -> list[Block]:
     figures = [STATISTICS[name] for name in ("prompt_tokens", "completion_tokens", "cost")]
     rows = [[name, *(one.cell(subject) for one in figures)] for name, subject in data.subjects.items()]
     if all(cell == "n/a" for row in rows for cell in row[1:]):
-        return [Text("No sample reports tokens or cost.")]
+        return [Text("No sample reports tokens or cost.")] if has_functions(data.benchmark) else []
     table = Table((["run", *(one.heading for one in figures)], rows), "Tokens and cost")
     for below, find in (
         ("cost of the run", lambda usage: usage.cost),
