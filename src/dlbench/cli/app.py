@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable
 from contextlib import ExitStack
 from contextvars import ContextVar
+from copy import copy
 from dataclasses import dataclass, is_dataclass, replace
 from datetime import datetime
 from importlib.util import find_spec
@@ -225,13 +226,21 @@ class Chosen:
             raise DLBenchError("no instance matches the filters", fix="`dlbench stats` lists what there is")
         return found[: self.limit]
 
-    def open_track(self, track: Track) -> "TrackBenchmark":
-        """The benchmark with the chosen instances of a track."""
+    def on_functions(self, track: Track) -> "Chosen":
+        """The same choice on a track of functions."""
         from dlbench.dataset.tracks import open_track
 
+        found = copy(self)
+        object.__setattr__(found, "benchmark", open_track(self.benchmark, track))
+        return found
+
+    def open_track(self, track: Track) -> "TrackBenchmark":
+        """The benchmark with the chosen instances of a track."""
+        from dlbench.dataset.tracks import has_functions, open_track
+
         whole = open_track(self.benchmark, track)
-        if track is Track.FUNCTION:
-            return replace(whole, instances={one.id: one for one in self.instances})
+        if has_functions(whole):
+            return replace(whole, instances={one.id: one for one in self.instances_of(whole)})
         used = [axis for axis in (*dataset.AXES, "since", "until", "part") if getattr(self, axis)]
         if used or self.split != "full":
             fix = "choose them by --instance, --instances, --project or --limit"

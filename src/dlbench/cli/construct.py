@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dlbench import dataset
-from dlbench.cli import construct_files, construct_label, construct_releases  # noqa: F401 - they register
+from dlbench.cli import (  # noqa: F401 - they register
+    construct_files,
+    construct_label,
+    construct_optimise,
+    construct_releases,
+)
 from dlbench.cli.app import DAYS, Chosen, JsonOption, SandboxOption, WorkerOptions, WorkersOption, command
 from dlbench.cli.construct_common import (
     WORK,

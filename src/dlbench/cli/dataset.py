@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def list_instances(chosen: Chosen, track: TrackOption = Track.FUNCTION, json: JsonOption = False) -> None:
     """List instances, filtered by any label, project or date. Without a terminal: one id a line."""
     from dlbench.dataset.file_task import FileTask
-    from dlbench.dataset.tracks import find_labels
+    from dlbench.dataset.tracks import find_labels, has_functions
 
     benchmark, functions = chosen.open_track(track), chosen.benchmark.instances.values()
     if json:
@@ -43,11 +43,12 @@ def list_instances(chosen: Chosen, track: TrackOption = Track.FUNCTION, json: Js
     if not sys.stdout.isatty():
         typer.echo("\n".join(benchmark.instances))
         return
-    if track is not Track.FUNCTION:
+    if not has_functions(benchmark):
         _draw_tasks(benchmark, chosen.benchmark)
         return
-    typer.echo("\n".join(_lay_out(chosen.instances, get_terminal_size().columns)))
-    typer.echo(f"{len(chosen.instances)} instances")
+    listed = list(benchmark.instances.values())
+    typer.echo("\n".join(_lay_out(listed, get_terminal_size().columns)))
+    typer.echo(f"{len(listed)} instances")
 
 
 def _lay_out(instances: "Sequence[dataset.Instance]", width: int) -> list[str]:
@@ -154,27 +155,29 @@ def stats(
     from dlbench.construction.labelling import measure_alpha
     from dlbench.construction.labelling.votes import list_votes
     from dlbench.dataset.statistics import describe, describe_tasks
+    from dlbench.dataset.tracks import has_functions
 
-    if track is not Track.FUNCTION:
+    opened = chosen.open_track(track)
+    if not has_functions(opened):
         if card or plots:
             raise DLBenchError("--card and --plots are for functions", fix="leave them out")
-        benchmark = chosen.open_track(track)
-        figures = describe_tasks(benchmark)
+        figures = describe_tasks(opened)
         if json:
             print_json(figures)
             return
         for name, value in figures.items():
             typer.echo(f"{name.replace('_', ' '):<22} {value}")
-        _draw_tasks(benchmark, chosen.benchmark)
+        _draw_tasks(opened, chosen.benchmark)
         return
-    found = describe(chosen.benchmark, chosen.instances)
-    labels = [one.labels for one in chosen.instances]
+    instances = list(opened.instances.values())
+    found = describe(chosen.benchmark, instances)
+    labels = [one.labels for one in instances]
     varied = {
         axis for axis in dataset.AXES if not getattr(chosen, axis) and len({getattr(one, axis) for one in labels}) > 1
     }
     votes = (
         replace(vote, labels={axis: label for axis, label in vote.labels.items() if axis in varied})
-        for vote in list_votes(chosen.instances)
+        for vote in list_votes(instances)
     )
     try:
         alphas = measure_alpha(votes)
@@ -188,7 +191,7 @@ def stats(
         from dlbench.reporting.dataset_card import find_distributions
 
         plots.mkdir(parents=True, exist_ok=True)
-        for name, counts in find_distributions(chosen.instances, found).items():
+        for name, counts in find_distributions(instances, found).items():
             chart = stand_alone(draw_counts(f"Instances by {name}", counts))
             write_whole(plots / f"{name.replace(' ', '-')}.svg", chart)
     if json:
@@ -199,7 +202,7 @@ def stats(
         from dlbench.reporting.dataset_card import render_card
 
         attempts = read_attempts(chosen.benchmark.root)
-        typer.echo(render_card(chosen.benchmark, chosen.instances, found, attempts), nl=False)
+        typer.echo(render_card(chosen.benchmark, instances, found, attempts), nl=False)
         return
     for name, value in found.items():
         if not isinstance(value, dict | list):

@@ -49,9 +49,11 @@ def make_engine(
     memory: int | None = None,
     confirm: Confirm = Confirm.UNUSUAL,
     plus: Path | None = None,
+    costs: Path | None = None,
 ) -> "Engine":
-    """The engine for a command; limits left out are the engine's defaults. `plus`: the folder of a benchmark whose
-    further inputs are used."""
+    """The engine for a command; limits left out are the engine's defaults. `plus`, `costs`: the folder of a benchmark
+    whose further inputs are used, and on whose workloads costs are measured."""
+    from dlbench.dataset.optimise import read_eligible
     from dlbench.dataset.plus import read_plus
     from dlbench.execution import Engine, Limits, choose_sandbox, find_sandboxes
     from dlbench.execution.ray_cluster.executor import open_executor
@@ -81,16 +83,23 @@ def make_engine(
     )
     if executor is not None:
         on_exit.get().callback(executor.close)
-    return Engine(sandbox, limits, executor=executor, confirm=confirm, plus=read_plus(plus) if plus else {})
+    return Engine(
+        sandbox,
+        limits,
+        executor=executor,
+        confirm=confirm,
+        plus=read_plus(plus) if plus else {},
+        workloads=read_eligible(costs) if costs else {},
+    )
 
 
-def make_judging_engine(options: ExecutionOptions, plus: Path | None = None) -> "Engine":
+def make_judging_engine(options: ExecutionOptions, plus: Path | None = None, costs: Path | None = None) -> "Engine":
     """The engine for a command that judges candidates. A wrong --mode is an error before anything else is done."""
     from dlbench.execution.pool import MODES
 
     if options.mode not in MODES:
         raise DLBenchError(f"there is no mode {options.mode!r}", fix=f"use one of: {', '.join(MODES)}")
-    return make_engine(options, options.timeout, options.memory, options.confirm, plus)
+    return make_engine(options, options.timeout, options.memory, options.confirm, plus, costs)
 
 
 def make_pool(engine: "Engine", prepared: "dict[str, Prepared]", options: ExecutionOptions) -> "Pool":

@@ -83,6 +83,9 @@ def validate(
     from dlbench import validation
     from dlbench.validation.mutants import BODIES
 
+    if track is Track.OPTIMISE:
+        _validate_costs(chosen.on_functions(track), execution, max(1, repeat), json=json)
+        return
     engine = make_judging_engine(execution, chosen.benchmark.root if plus else None)
     if track is not Track.FUNCTION:
         if compare_modes or plus:
@@ -125,6 +128,33 @@ def validate(
         raise typer.Exit(1)
 
 
+def _validate_costs(chosen: Chosen, execution: ExecutionOptions, repeat: int, *, json: bool) -> None:
+    """Print the speed-ups of references over themselves, which must be 1."""
+    from dlbench.validation.optimise import CostFinding, CostTrial, open_pool
+
+    instances = chosen.instances
+    engine = make_judging_engine(execution, costs=chosen.benchmark.root)
+    pool = open_pool(engine, prepare_projects(chosen.benchmark, instances))
+    findings: list[CostFinding] = []
+    with counted("measuring references against themselves", repeat * len(instances)) as advance:
+
+        def keep(trial: CostTrial, found: CostFinding) -> None:
+            findings.append(found)
+            shown = ", ".join(f"{size} {one:.3f}" for size, one in found.speedups.items())
+            advance(f"{found.instance}: {shown or found.fault}")
+
+        pool.run([CostTrial(one) for one in instances for _ in range(repeat)], keep)
+    broken = [found for found in findings if not found.holds]
+    if json:
+        print_json(findings)
+    else:
+        for found in broken:
+            typer.echo(f"{found.instance}: {found.fault or found.speedups}")
+        typer.echo(f"{len(findings) - len(broken)} of {len(findings)} references are as fast as themselves, within 3 %")
+    if broken:
+        raise typer.Exit(1)
+
+
 @command("evaluate")
 def evaluate(
     samples: Annotated[Path, typer.Argument(help="JSONL with instance, sample, and answer (raw text) or code.")],
@@ -134,19 +164,22 @@ def evaluate(
     benchmark: BenchmarkOption = None,
 ) -> None:
     """Judge answers that already exist, from a file."""
-    from dlbench.dataset.tracks import open_track
+    from dlbench.dataset.optimise import describe_track
+    from dlbench.dataset.tracks import has_functions, open_track
     from dlbench.dataset.validation import name_records
     from dlbench.runs.samples import read_samples
 
     loaded = dataset.load(benchmark)
     parsed = read_samples(samples, opened := open_track(loaded, track))
-    is_function = track is Track.FUNCTION
+    is_function = has_functions(opened)
     if not is_function:
         refuse_for_tasks(execution)
-    engine = make_judging_engine(execution, loaded.root if execution.plus and is_function else None)
+    costs = loaded.root if track is Track.OPTIMISE else None
+    engine = make_judging_engine(execution, loaded.root if execution.plus and is_function else None, costs)
     name = samples.name.removesuffix(".gz").removesuffix(".jsonl")
     config: dict[str, object] = {"dlbench": __version__, "benchmark": name_records(loaded), "model": name}
     config |= {"timeout": execution.timeout, "memory": execution.memory}
+    config |= describe_track(costs) if costs else {}
     open_run(out, config | (execution.describe() if is_function else {"track": str(track)}))
     if is_function:
         judge_into(loaded, parsed, out, engine, execution)

@@ -169,6 +169,7 @@ def show_scores(
 
 
 def _print_tables(data: "ReportData", axes: Sequence[str]) -> None:
+    from dlbench.dataset.labels import Track
     from dlbench.dataset.tracks import has_functions
     from dlbench.reporting.sections.file_tasks import tabulate_tasks
     from dlbench.reporting.sections.outcomes import tabulate_rounds
@@ -176,6 +177,14 @@ def _print_tables(data: "ReportData", axes: Sequence[str]) -> None:
     from dlbench.reporting.tables import breakdown, draw, share_cell, spreads, statuses
 
     console = open_console()
+    if data.benchmark.track is Track.OPTIMISE:
+        from dlbench.dataset.optimise import read_eligible
+        from dlbench.reporting.sections.speed import tabulate_speeds
+        from dlbench.reporting.sections.speed import tabulate_tasks as tabulate_costs
+
+        records = {name: run.verdicts for name, run in data.runs.items()}
+        console.print(draw("speed-ups", tabulate_speeds(records)))
+        console.print(draw("speed-ups by task", tabulate_costs(records, read_eligible(data.benchmark.root))))
     console.print(draw("runs", tabulate_statistics(data.subjects)))
     console.print(draw("pass@1 (95 % interval)", breakdown(data.summaries, axes)))
     if not has_functions(data.benchmark):
@@ -233,10 +242,13 @@ class ComparedRuns:
     """Number of judged instances outside the selection."""
     warnings: list[str]
     """Caveats of the single runs; the comparison has those about comparability."""
+    gains: "dict[str, dict[str, float]]"
+    """Of the track `optimise`: by run and instance, log2 of the speed-up."""
 
 
 def read_compared_runs(folders: Sequence[Path], chosen: Chosen, *, plus: bool = False) -> ComparedRuns:
     """`plus`: failing on further inputs counts as failing."""
+    from dlbench.dataset.labels import Track
     from dlbench.dataset.tracks import open_track
     from dlbench.reporting import name_runs
     from dlbench.reporting.caveats import (
@@ -249,6 +261,7 @@ def read_compared_runs(folders: Sequence[Path], chosen: Chosen, *, plus: bool = 
     )
     from dlbench.scoring import tally
     from dlbench.scoring.compare import find_common_instances
+    from dlbench.scoring.speed import find_gains
     from dlbench.scoring.tally import apply_plus
 
     if len(folders) < 2:
@@ -257,7 +270,7 @@ def read_compared_runs(folders: Sequence[Path], chosen: Chosen, *, plus: bool = 
     selected = chosen.open_track(find_track(named.values()))
     benchmark = open_track(chosen.benchmark, selected.track)
     check_comparable(list(named.values()))
-    judged, answers, warnings = {}, {}, []
+    judged, answers, warnings, gains = {}, {}, [], {}
     # the tallies of a hundred runs take a few megabytes, their verdicts more than a gigabyte: one run at a time
     for name, head in named.items():
         run = read_run(head.folder)
@@ -266,6 +279,8 @@ def read_compared_runs(folders: Sequence[Path], chosen: Chosen, *, plus: bool = 
             raise DLBenchError("it was not judged on further inputs", where=str(head.folder), fix=fix)
         judged[name] = tally(apply_plus(run.verdicts) if plus else run.verdicts, benchmark)
         answers[name] = hash_answers(run)
+        if benchmark.track is Track.OPTIMISE:
+            gains[name] = {key: one for key, one in find_gains(run.verdicts).items() if key in selected.instances}
         warnings += run_caveats(name, run, benchmark)
     warnings += [copies_caveat(names) for names in group_alike(answers)]
     tallies = {
@@ -279,7 +294,7 @@ def read_compared_runs(folders: Sequence[Path], chosen: Chosen, *, plus: bool = 
             f" {len(common.harness_errors)} have a harness error, {outside} are outside the selection",
             fix="compare runs of the same instances; run the command of a run with harness errors again to retry them",
         )
-    return ComparedRuns(selected, tallies, outside, warnings)
+    return ComparedRuns(selected, tallies, outside, warnings, gains)
 
 
 @command("compare")
@@ -306,16 +321,19 @@ def compare(
     found = compare_tallies(compared.tallies, compared.benchmark, only_first=first)
     benchmarks = _compare_benchmarks(other, found) if other else None
     if json:
-        facts = {"warnings": compared.warnings, "outside_the_choice": compared.outside}
+        facts = {"warnings": compared.warnings, "outside_the_choice": compared.outside, "gains": compared.gains}
         print_json({"comparison": found, **facts, "against": benchmarks})
         return
     from dlbench.reporting.comparison import describe_benchmark, describe_instances, describe_pairs, tabulate_runs
+    from dlbench.reporting.sections.speed import describe_differences
     from dlbench.reporting.tables import draw
 
     outside = [f"{compared.outside} judged instances are outside the selection"] if compared.outside else []
     for line in [*(f"{caveat}\n" for caveat in compared.warnings), *outside, *describe_instances(found)]:
         typer.echo(line)
     open_console().print(draw("runs", tabulate_runs(found)))
+    for line in describe_differences(compared.gains):
+        typer.echo(line)
     for line in describe_pairs(found, every_instance=instances):
         typer.echo(line)
     if benchmarks:

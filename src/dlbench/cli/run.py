@@ -127,8 +127,10 @@ def run(
         dual.check(samples)
     else:
         dual.refuse_for(technique)
+    if track is Track.OPTIMISE:
+        chosen = chosen.on_functions(track)
     sources = Sources(chosen.benchmark, log)
-    if track is Track.FUNCTION:
+    if track in (Track.FUNCTION, Track.OPTIMISE):
         tokens = FUNCTION_TOKENS if prompt_tokens is None else prompt_tokens
         plain = "zero-shot" if is_dual else technique
         prompts = make_prompt_builder(sources, plain, shots, seed, tokens, canary=canary, stages=predicted_stages)
@@ -212,11 +214,13 @@ def run(
 def _plan_functions(
     chosen: Chosen, execution: JudgingOptions, prompts: "PromptBuilder", repair_rounds: int | None
 ) -> RunPlan:
+    from dlbench.dataset.optimise import describe_track
     from dlbench.execution.sample_judge import SampleJudge
     from dlbench.generation.sources import describe_shortage
 
     benchmark, instances = chosen.benchmark, chosen.instances
-    engine = make_judging_engine(execution, benchmark.root if execution.plus else None)
+    costs = benchmark.root if benchmark.track is Track.OPTIMISE else None
+    engine = make_judging_engine(execution, benchmark.root if execution.plus else None, costs)
     technique = prompts.technique
     if repair_rounds is not None and technique.feedback is None:
         fix = "remove it, or pass --technique repair"
@@ -231,6 +235,7 @@ def _plan_functions(
         "prompt_tokens": prompts.tokens,
         **execution.describe(),
         **({"repair_rounds": rounds} if rounds else {}),
+        **(describe_track(costs) if costs else {}),
     }
     request = partial(prompts.request, rounds=rounds)
     pool = make_pool(engine, prepared, execution)
@@ -269,6 +274,7 @@ def prompt(
     prompt_tokens: PromptTokensOption = None,
     seed: Annotated[int, typer.Option(help="Seed of the choice of examples, as for `run`.")] = 0,
     canary: CanaryOption = False,
+    track: Annotated[Track, typer.Option(help="optimise: how to ask for a faster function.")] = Track.FUNCTION,
 ) -> None:
     """Show exactly what a model would be sent, in all turns."""
     from dlbench.dataset.tracks import read_tasks
@@ -277,7 +283,9 @@ def prompt(
     if technique == DUAL:
         fix = f"`dlbench agree mutate {instance}` shows its wordings, each of which is sent as zero-shot"
         raise DLBenchError(f"{DUAL} has many prompts, not one", where="--technique", fix=fix)
-    loaded = dataset.load(benchmark)
+    loaded = Chosen(benchmark).benchmark
+    if track is Track.OPTIMISE:
+        loaded = Chosen(benchmark).on_functions(track).benchmark
     tasks = read_tasks(loaded.root)
     known: dict[str, TrackInstance] = {**loaded.instances, **tasks}
     found = find_known(instance, known, "instance")

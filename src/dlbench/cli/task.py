@@ -153,7 +153,7 @@ def open_tasks(chosen: Chosen, track: Track | None = None) -> "list[OpenTask]":
     from dlbench.dataset.tracks import guess_track
 
     track = track or guess_track((chosen.instance or [""])[0])
-    if track is Track.FUNCTION:
+    if track in (Track.FUNCTION, Track.OPTIMISE):
         raise DLBenchError("functions are not solved in a folder", where="--track", fix="use `dlbench run`")
     return open_records(chosen.open_track(track))
 

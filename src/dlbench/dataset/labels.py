@@ -80,6 +80,7 @@ class Track(StrEnum):
     REBUILD = "rebuild"
     COMPONENT = "component"
     RELEASE = "release"
+    OPTIMISE = "optimise"
 
 
 AXES: dict[str, type[Label]] = {"stage": Stage, "task": Task, "data": Data}

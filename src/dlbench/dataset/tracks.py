@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from dlbench.dataset.file_task import KINDS, FileTask
 from dlbench.dataset.labels import Track
 from dlbench.dataset.loading import Benchmark, Kind, Problem
+from dlbench.dataset.optimise import read_eligible
 from dlbench.dataset.records import Instance, Labels, Project
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import write_whole
@@ -24,6 +25,11 @@ def open_track(benchmark: Benchmark, track: Track) -> TrackBenchmark:
     """The benchmark with the instances of this track; splits are of functions."""
     if track is Track.FUNCTION:
         return benchmark
+    if track is Track.OPTIMISE:
+        eligible = read_eligible(benchmark.root)
+        chosen = {name: one for name, one in benchmark.instances.items() if name in eligible}
+        splits = {name: tuple(one for one in ids if one in chosen) for name, ids in benchmark.splits.items()}
+        return TrackBenchmark(**(vars(benchmark) | {"instances": chosen, "splits": splits, "track": track}))
     changed = {"instances": read_tasks(benchmark.root, track), "splits": {}, "track": track}
     return TrackBenchmark(**(vars(benchmark) | changed))
 
@@ -35,7 +41,8 @@ def guess_track(task_id: str) -> Track:
 
 
 def has_functions(benchmark: TrackBenchmark) -> TypeGuard[Benchmark]:
-    return benchmark.track is Track.FUNCTION
+    """Those of the track `optimise` are functions, too."""
+    return benchmark.track in (Track.FUNCTION, Track.OPTIMISE)
 
 
 def read_tasks(root: Path, *tracks: Track) -> dict[str, FileTask]:

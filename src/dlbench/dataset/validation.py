@@ -22,6 +22,7 @@ from dlbench.dataset.file_task import KINDS, FileTask
 from dlbench.dataset.labels import AXES
 from dlbench.dataset.leakage import is_draft
 from dlbench.dataset.loading import Benchmark, Kind, Problem, default_root, read, read_record
+from dlbench.dataset.optimise import read_workloads
 from dlbench.dataset.plus import read_plus
 from dlbench.dataset.records import Instance, Record, Votes
 from dlbench.dataset.statistics import mutation_score
@@ -143,7 +144,7 @@ def _check_described(task: FileTask, rules: Rules) -> _Found:
 _KNOWN_FILES = (
     r"VERSION|SEAL|CANARY|ORIGIN|README\.md|rules\.toml|(solving|repairs)\.jsonl|projects/[^/]+\.toml"
     r"|(instances|unrunnable)/[^/]+/[^/]+\.toml|locks/[^/]+\.(txt|in)|splits/[^/]+\.txt"
-    r"|plus/[^/]+\.jsonl|(rebuilds|components|releases)/[^/]+\.json|leaderboard/([^/]+\.json|leaderboard\.(md|html))"
+    r"|(plus|optimise)/[^/]+\.jsonl|(rebuilds|components|releases)/[^/]+\.json|leaderboard/([^/]+\.json|leaderboard\.(md|html))"
 )
 _PINNED = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*(\[[^\]]*\])?==\S+")
 
@@ -214,9 +215,11 @@ def _check_sets(benchmark: Benchmark, rules: Rules) -> Iterator[Problem]:
             what, where = f"asks for the same function as {other}", _where(benchmark, instance.id)
             yield Problem(Kind.DUPLICATE_TARGET, where, what, "keep one")
     lists = {f"splits/{name}.txt": keys for name, keys in benchmark.splits.items()}
-    for key in read_plus(benchmark.root):
-        where = f"plus/{key.partition('/')[0]}.jsonl"
-        lists[where] = (*lists.get(where, ()), key)
+    further = {"plus": [*read_plus(benchmark.root)], "optimise": [*read_workloads(benchmark.root)]}
+    for folder, known in further.items():
+        for key in known:
+            where = f"{folder}/{key.partition('/')[0]}.jsonl"
+            lists[where] = (*lists.get(where, ()), key)
     for where, keys in lists.items():
         for key in keys:
             if key not in benchmark.instances:

@@ -12,6 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from dlbench.dataset import Instance
+from dlbench.dataset.optimise import Workload
 from dlbench.dataset.plus import PlusRecord
 from dlbench.dataset.target import Target, find_target
 from dlbench.execution.answer import AnswerError
@@ -43,6 +44,8 @@ class Engine:
     confirm: Confirm = Confirm.UNUSUAL
     plus: Mapping[str, PlusRecord] = field(default_factory=dict, compare=False, repr=False)
     """Further inputs for candidates that pass, by instance."""
+    workloads: Mapping[str, Workload] = field(default_factory=dict, compare=False, repr=False)
+    """Inputs on which the cost of candidates that pass is measured, by instance."""
     targets: dict[str, "TargetInModule"] = field(default_factory=dict, compare=False, repr=False)
     failed_references: dict[Path, "ReferenceProfile"] = field(default_factory=dict, compare=False, repr=False)
     replayable: dict[str, bool] = field(default_factory=dict, compare=False, repr=False)

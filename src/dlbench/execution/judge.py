@@ -16,6 +16,7 @@ from dlbench.execution.engine import Candidate, Engine
 from dlbench.execution.fresh import Doubt, ReferenceFailed, judge_with, retry_if_killed, run_fresh, to_status
 from dlbench.execution.launch import describe_candidate, describe_instance, describe_profiling, list_framework
 from dlbench.execution.limits import DEFAULT, JudgeOptions, Limits, allow_watching
+from dlbench.execution.optimise import check_cost
 from dlbench.execution.plus import Open, Record, check_candidate
 from dlbench.execution.plus.session import Recorder, Run
 from dlbench.execution.reference_profile import (
@@ -50,7 +51,8 @@ def judge(
         return partial(answer_fresh, engine, prepared, instance, candidate, limits, is_compared=True)
 
     record = partial(record_calls, engine, prepared, instance)
-    return _add_plus(engine, prepared, instance, code, verdict, options, open_process, record)
+    verdict = _add_plus(engine, prepared, instance, code, verdict, options, open_process, record)
+    return _add_cost(engine, prepared, instance, code, verdict, options, record)
 
 
 def _has_inputs(engine: Engine, instance: Instance) -> bool:
@@ -79,6 +81,24 @@ def _add_plus(
         except WorkerLost as error:
             found = {"plus": "not available", "plus_message": str(error)[:500]}
     return replace(verdict, extra=verdict.extra | found)
+
+
+def _add_cost(
+    engine: Engine,
+    prepared: Prepared,
+    instance: Instance,
+    code: str | None,
+    verdict: Verdict,
+    options: JudgeOptions,
+    record: Record,
+) -> Verdict:
+    """Measure the cost of a candidate that passed all tests and did not fail on further inputs."""
+    is_part = len(options.tests) not in (0, len(instance.tests))
+    is_right = verdict.passed and verdict.extra.get("plus") != "failed"
+    if code is None or not is_right or instance.id not in engine.workloads or is_part:
+        return verdict
+    candidate = engine.target(prepared, instance).read(code)
+    return replace(verdict, extra=verdict.extra | check_cost(engine, prepared, instance, candidate, record))
 
 
 def _run_fresh(
@@ -143,7 +163,9 @@ class Warm:
         # the guards of a patched process end code whose pass was confirmed by replay
         open_process = partial(self.open_process, instance, imports=bool(verdict.extra.get("confirmed")))
         record = partial(self.record_calls, instance)
-        return _add_plus(self.engine, self.prepared, instance, code, verdict, options, open_process, record)
+        place = self.engine, self.prepared, instance, code
+        verdict = _add_plus(*place, verdict, options, open_process, record)
+        return _add_cost(*place, verdict, options, record)
 
     def open_process(self, instance: Instance, candidate: Candidate, seconds: float, *, imports: bool = False) -> Run:
         """A process that answers calls of a candidate within a number of seconds. Raises WorkerLost, also when it

@@ -13,10 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from dlbench.dataset import Benchmark, Instance
+from dlbench.dataset.labels import Track
+from dlbench.dataset.optimise import Workload, read_eligible
 from dlbench.dataset.target import Target, find_target, render_signature
 from dlbench.dataset.tracks import TrackBenchmark
 from dlbench.errors import DLBenchError
 from dlbench.generation.model import Answer, Message, Request, Review
+from dlbench.generation.optimise import ask_to_optimise
 from dlbench.generation.sampling import draw_seed
 from dlbench.generation.techniques import (
     Conversation,
@@ -88,12 +91,17 @@ class PromptBuilder:
     seed: int = 0
     tokens: int = 6000
     canary: str = ""
+    workloads: Mapping[str, Workload] = field(default_factory=dict)
+    """Of the track `optimise`: what is asked is to make the function faster."""
     _built: dict[str, Conversation] = field(default_factory=dict, init=False)
 
     def build(self, instance: Instance) -> Conversation:
         if instance.id in self._built:
             return self._built[instance.id]
-        question = read_question(instance, self.pool.source_of(instance), self.canary)
+        source = self.pool.source_of(instance)
+        if instance.id in self.workloads:
+            instance = ask_to_optimise(instance, source, self.workloads[instance.id])
+        question = read_question(instance, source, self.canary)
         if not self.technique.neighbours:
             question = replace(question, neighbours=())
         examples, notes = self.technique.choose(ExampleDraw(self.pool, instance, self.seed, self.shots))
@@ -184,7 +192,8 @@ def make_prompt_builder(
         fix = f"add --technique {PREDICTED_STAGE}, or remove --predicted-stages"
         raise DLBenchError(f"--predicted-stages requires --technique {PREDICTED_STAGE}, not {technique}", fix=fix)
     pool = ExamplePool(benchmark.instances.values(), sources.module, PredictedStages(stages) if stages else None)
-    return PromptBuilder(find_technique(technique), pool, shots, seed, prompt_tokens, mark)
+    workloads = read_eligible(benchmark.root) if benchmark.track is Track.OPTIMISE else {}
+    return PromptBuilder(find_technique(technique), pool, shots, seed, prompt_tokens, mark, workloads)
 
 
 def find_canary(benchmark: TrackBenchmark) -> str:

@@ -208,7 +208,7 @@ def _ask_inputs(
 def _measure_noise(choice: _Choice, ask: _Ask, candidate: Candidate) -> None:
     """Widen tolerances by what a higher precision and changes in the last digits do to the reference's answers. Inputs
     whose answers then differ in more than numbers turn on rounding."""
-    for change in (_widen, _disturb):
+    for change in (widen, disturb):
         changed = [one.data.copy() for one in choice.inputs]
         applies = [change(data) for data in changed]
         answers = ask(candidate, [one.key for one in choice.inputs], changed)
@@ -225,7 +225,7 @@ def _measure_noise(choice: _Choice, ask: _Ask, candidate: Candidate) -> None:
         choice.keep("the answer turns on rounding", holds)
 
 
-def _widen(data: Data) -> bool:
+def widen(data: Data) -> bool:
     """Give all arrays of 32 bits 64, with the same values."""
     found = False
     for content in list_objects(data.node).values():
@@ -236,7 +236,7 @@ def _widen(data: Data) -> bool:
     return found
 
 
-def _disturb(data: Data) -> bool:
+def disturb(data: Data) -> bool:
     """Change the last digits of floating-point numbers. Equal numbers stay equal, and simple fractions as they are."""
     found = False
     for content in list_objects(data.node).values():

@@ -45,6 +45,10 @@ def main() -> None:
         from inside.remote import serve_calls  # type: ignore[import-not-found]
 
         serve_calls(send, job)
+    if job["mode"] == "timed":
+        from inside.extra.timed import serve_timed  # type: ignore[import-not-found]
+
+        serve_timed(send, job)
     run_imported(send, job)
 
 
