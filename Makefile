@@ -18,16 +18,16 @@ demo: $(DEMO)
 	@[ -z "$$DISPLAY$$WAYLAND_DISPLAY" ] || $(BIN)/python -m webbrowser "file://$(CURDIR)/runs/demo/report/report.html"
 
 test: $(BRIDGES)
-	$(BIN)/python -m pytest -m "not slow" $(PARALLEL)
+	$(BIN)/python -m pytest -m "not slow and not timing" $(PARALLEL)
 
 test-full: $(BRIDGES)
-	$(BIN)/python -m pytest -m slow $(PARALLEL)
+	$(BIN)/python -m pytest -m "slow and not timing" $(PARALLEL)
 	$(BIN)/dlbench check
 	$(BIN)/dlbench validate --split lite
 
 # the tests of judging alone, to run once more where bubblewrap is missing
 test-sandbox: $(BRIDGES)
-	$(BIN)/python -m pytest -m "not slow" $(PARALLEL) tests/adversarial tests/execution
+	$(BIN)/python -m pytest -m "not slow and not timing" $(PARALLEL) tests/adversarial tests/execution
 
 check: $(BRIDGES)
 	$(BIN)/ruff check .

@@ -75,7 +75,7 @@ def test_the_best_known_cost_is_kept(dlbench, workload, tmp_path):
     assert read_eligible(workload)[NAME].best == best
 
 
-@pytest.mark.slow
+@pytest.mark.timing
 def test_a_workload_is_made_and_answers_are_measured_on_it(dlbench, tmp_path, write_samples):
     folder = write_close(tmp_path)
     made = dlbench("construct", "optimise", "--benchmark", folder)
