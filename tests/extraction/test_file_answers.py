@@ -255,7 +255,7 @@ def test_one_edit_that_does_not_fit_leaves_the_others() -> None:
     [
         ("pkg/nn/layers.py", "src/pkg/nn/layers.py"),
         ("layers.py", "src/pkg/nn/layers.py"),
-        ("/work/repo/src/pkg/nn/layers.py", "src/pkg/nn/layers.py"),
+        ("/home/me/repo/src/pkg/nn/layers.py", "src/pkg/nn/layers.py"),
         ("a/src/pkg/nn/layers.py", "src/pkg/nn/layers.py"),
         ("pkg\\nn\\layers.py", "src/pkg/nn/layers.py"),
         ("pkg/nn/new.py", "src/pkg/nn/new.py"),
