@@ -18,7 +18,6 @@ from dlbench.workspace import prepare
 from tests.adversarial.costs import CHEATS, HONEST, REFERENCE
 from tests.scaffold import write_project
 
-pytestmark = pytest.mark.timing
 NAME = "close/close.core.count_close"
 TESTS = """from close.core import count_close
 
@@ -95,6 +94,13 @@ def setting(tmp_path_factory):
     return Setting(tmp_path_factory.mktemp("costs"))
 
 
+@pytest.mark.parametrize("name", ["nothing for large inputs", "half of the values"])
+def test_a_wrong_answer_ends_the_measurement(setting, name):
+    with pytest.raises(WrongAnswer):
+        setting.measure(CHEATS[name])
+
+
+@pytest.mark.timing
 @pytest.mark.parametrize("name", CHEATS)
 def test_a_cheat_gains_nothing(setting, name):
     try:
@@ -104,11 +110,13 @@ def test_a_cheat_gains_nothing(setting, name):
     assert found.speedup < NOISE
 
 
+@pytest.mark.timing
 def test_a_better_algorithm_is_faster_at_every_size_and_gains_with_size(setting):
     found = setting.measure(HONEST)
     assert found.speedup > 3
     assert found.sizes["large"].value > found.sizes["medium"].value
 
 
+@pytest.mark.timing
 def test_the_reference_gains_nothing_over_itself(setting):
     assert 1 / NOISE < setting.measure(REFERENCE).speedup < NOISE
