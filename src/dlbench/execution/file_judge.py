@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cache
 from typing import Any
 
 from dlbench.dataset.file_task import Component, FileTask
@@ -32,6 +32,7 @@ class GivenFiles(Mapping[str, str]):
 
     def __init__(self, task: OpenTask) -> None:
         self._task, tree = task, task.prepared.tree
+        self._texts: dict[str, str] = {}
         found = (
             path
             for package in find_packages(task.record.files, task.prepared)
@@ -40,10 +41,6 @@ class GivenFiles(Mapping[str, str]):
         inside = [path.relative_to(tree).as_posix() for path in found if path.is_file() and not path.is_symlink()]
         inside = [path for path in inside if not looks_like_test(path) or path in task.base]
         self._paths = dict.fromkeys([*task.base, *sorted(inside)])
-
-    @cached_property
-    def _texts(self) -> dict[str, str]:
-        return {}
 
     def __getitem__(self, path: str) -> str:
         if path not in self._paths:

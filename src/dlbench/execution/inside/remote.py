@@ -283,16 +283,21 @@ def serve_calls(send: Send, job: Job, is_candidate: IsCandidateCode | None = Non
             peer.refuse(f"{type(error).__name__}: {error}"[:500])
 
 
-def _prepare_import(job: Job) -> IsCandidateCode:
-    path = os.path.join(job["tree"], job["path"])
-    if job["source"] is not None:
-        override_source(path, job["source"])
+def confine(job: Job) -> None:
+    """Import the framework, and close all files but those that the candidate may read."""
     for name in job["framework"]:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     ruleset = privileges.build_ruleset([os.path.join(job["tree"], name) for name in job["blinded"]], job["readable"])
     if ruleset is not None:
         privileges.enforce(ruleset)
+
+
+def _prepare_import(job: Job) -> IsCandidateCode:
+    path = os.path.join(job["tree"], job["path"])
+    if job["source"] is not None:
+        override_source(path, job["source"])
+    confine(job)
     return recognise({path: [(first, last) for first, last in job["ranges"]]})[0]
 
 

@@ -26,7 +26,7 @@ from ..channel import Job, Send
 from ..live_patch import find_functions
 from ..plain_data import Codec
 from ..plain_values import Unreplayable
-from ..remote import Peer
+from ..remote import Peer, confine
 from ..seeding import seed_everything
 
 REFERENCE, CANDIDATE, WARM_UP, PROFILE_REFERENCE, PROFILE_CANDIDATE = b"R", b"C", b"W", b"P", b"Q"
@@ -42,12 +42,7 @@ _CLONE_THREAD = 0x10000
 def serve_timed(send: Send, job: Job) -> None:
     """Serve requests until the engine closes the connection."""
     path = os.path.join(job["tree"], job["path"])
-    for name in job["framework"]:
-        with contextlib.suppress(ImportError):
-            importlib.import_module(name)
-    ruleset = privileges.build_ruleset([os.path.join(job["tree"], name) for name in job["blinded"]], job["readable"])
-    if ruleset is not None:
-        privileges.enforce(ruleset)
+    confine(job)
     importlib.import_module(job["module"])
     for name in job["imports"]:  # of libraries; a call does not pay for them
         with contextlib.suppress(Exception):
