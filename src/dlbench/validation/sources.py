@@ -8,6 +8,7 @@ import hashlib
 import json
 import subprocess
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -29,18 +30,22 @@ from dlbench.parsing import parse
 from dlbench.workspace import Prepared, home, prepare
 from dlbench.workspace.environment import prepared_if_ready
 
+_PROJECTS = 3  # side by side: one is downloaded while others are compiled or their tests collected
+
 
 def check_sources(
     benchmark: Benchmark, instances: list[Instance], engine: Engine, log: Callable[[str], None]
 ) -> list[Problem]:
-    problems: list[Problem] = []
     known = read_tasks(benchmark.root).values()
-    for project in benchmark.projects.values():
+
+    def check(project: Project) -> list[Problem]:
         mine = [instance for instance in instances if instance.project == project.name]
         tasks = [task for task in known if task.project == project.name]
-        if mine or tasks:
-            problems += _check_project(benchmark, project, mine, tasks, engine, log)
+        return _check_project(benchmark, project, mine, tasks, engine, log) if mine or tasks else []
+
     may_quote = read_rules(benchmark.root).docstring_prompts
+    with ThreadPoolExecutor(_PROJECTS) as threads:
+        problems = [problem for found in threads.map(check, benchmark.projects.values()) for problem in found]
     return [one for one in problems if not (may_quote and one.kind is Kind.PROMPT_LEAKS_DOCSTRING)]
 
 
