@@ -9,6 +9,9 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # two processes; the tests of a file stay in one of them
 PARALLEL := -n 2 --dist loadfile
 
+# with it, each of the thousand processes that the tests start would compile some 400 modules again
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test test-full test-sandbox check card gallery seal site lock clean
 
 # eight tasks of the split demo whose projects need no torch; a page is opened where there is a display

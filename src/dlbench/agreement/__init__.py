@@ -17,9 +17,10 @@ from dlbench.agreement.variants import Variant
 from dlbench.dataset import Instance
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import read_lines
+from dlbench.runs import AGREEMENT
 from dlbench.scoring import total_usage
 
-FOLDER, CHOICES = "agreement", "choices.jsonl"
+FOLDER, CHOICES = AGREEMENT, "choices.jsonl"
 TECHNIQUE = "dual-agreement"
 
 

@@ -12,6 +12,8 @@ from dlbench.jsonl import read_lines, read_text, write_whole
 from dlbench.runs.verdict import VERDICTS, Verdict
 
 CONFIG, REQUESTS, SAMPLES = "config.json", "requests.jsonl", "samples.jsonl"
+AGREEMENT = "agreement"
+"""The folder of variants and choices in a run with `dlbench agree`."""
 NOTES = frozenset({"date", "endpoint", "split"})
 """Keys of a configuration that document the first start. They may differ when the run is resumed."""
 

@@ -10,9 +10,8 @@ from dlbench.reporting.charts.heatmap import Cell, draw_grid
 from dlbench.reporting.report_data import ReportData
 from dlbench.reporting.sections import MARKDOWN, PAGE, Block, Legend, Plot, SideBySide, Table, Text, section
 from dlbench.reporting.sections.scores import MOST_BESIDE
-from dlbench.reporting.studies.agreement import study_run
 from dlbench.reporting.tables import Tabled, number, percent, render_label, span, statuses, tabulate
-from dlbench.runs import SAMPLES, Run
+from dlbench.runs import AGREEMENT, SAMPLES, Run
 from dlbench.runs.verdict import Status
 from dlbench.scoring import summarise
 from dlbench.scoring.compare import find_overlaps
@@ -58,9 +57,14 @@ def overlap(data: ReportData) -> list[Block]:
 
 @section("wordings", "Prompt variants", order=90, on_functions=True)
 def prompt_variants(data: ReportData) -> list[Block]:
+    chosen = {name: run for name, run in data.runs.items() if (run.folder / AGREEMENT).is_dir()}
+    if not chosen:
+        return []
+    from dlbench.reporting.studies.agreement import study_run  # takes half a second
+
     assert has_functions(data.benchmark)
     blocks: list[Block] = []
-    for name, run in data.runs.items():
+    for name, run in chosen.items():
         studied = study_run(run, data.benchmark)
         if isinstance(studied, str):
             blocks += [Text(name, "heading"), Text(studied, "warning")]
