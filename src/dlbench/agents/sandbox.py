@@ -147,6 +147,7 @@ class AgentCell:
     @property
     def environment(self) -> dict[str, str]:
         fixed = {"USER": "agent", "LANG": "C.UTF-8", "TERM": "dumb", "PAGER": "cat", "GIT_CONFIG_NOSYSTEM": "1"}
+        fixed["PYTHONDONTWRITEBYTECODE"] = "1"  # bytecode is no part of an answer
         path = f"{self.cell.prepared.python.parent}:/usr/local/bin:/usr/bin:/bin"
         return fixed | {"PATH": path, "HOME": str(self.show("home")), "TMPDIR": str(self.show("tmp"))}
 
