@@ -5,9 +5,10 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BRIDGES := $(VENV)/.bridges
 DEMO := $(VENV)/.demo
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-# two processes; the tests of a file stay in one of them
-PARALLEL := -n 2 --dist loadfile
+# not compiled: a small part of what is installed is used, and Python compiles that when it is first imported
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+# two processes; the tests of a file stay in one of them, and the longest files come first
+PARALLEL := -n 2 --dist loadfile --no-loadscope-reorder
 
 # with it, each of the thousand processes that the tests start would compile some 400 modules again
 unexport PYTHONDONTWRITEBYTECODE
@@ -61,13 +62,12 @@ lock: $(READY)
 clean:
 	rm -rf $(VENV) runs site .mypy_cache .ruff_cache .pytest_cache
 
-# pip reads the machine's configuration (indexes, find-links), so this works behind a mirror. Not compiled: the demo uses
-# a small part of what is installed
+# pip reads the machine's configuration (indexes, find-links), so this works behind a mirror
 $(DEMO): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "dlbench needs Python 3.11 or newer; give one with: make PYTHON=/path/to/python3.11"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) --no-compile --editable ".[embedded]"
+	$(PIP) --editable ".[embedded]"
 	@command -v bwrap >/dev/null || echo "note: bubblewrap is not installed; candidates run under sandlock" \
 	  "(Debian, Ubuntu: apt-get install bubblewrap; Fedora: dnf install bubblewrap)"
 	@touch $@

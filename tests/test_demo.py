@@ -21,13 +21,11 @@ WITHOUT_TARGET = {
     "another function": ("```python\ndef something_else(x):\n    return x\n```", "missing_target"),
     "exit at the top": ("```python\nimport sys\nsys.exit(0)\n```", "missing_target"),
 }
-QUICK = {
+HOSTILE = {
     "exit": "import sys\nsys.exit(0)",
     "hard exit": "import os\nos._exit(0)",
     "socket": "import socket\nsocket.create_connection(('127.0.0.1', 9), 1)",
     "write outside": "open('/usr/dlbench-was-here', 'w').write('x')",
-}
-COSTLY = {
     "endless loop": "while True: pass",
     "100 GiB": "return bytearray(100 << 30)",
     "fork bomb": "import os\nwhile True: os.fork()",
@@ -47,15 +45,9 @@ def test_prompts_are_of_a_readable_length():
 
 
 @pytest.mark.slow
-def test_demo_instances_hold(dlbench):
-    ended = dlbench("validate", "--split", "demo", timeout=1500)
-    assert ended.status == 0, ended.out
-    assert f"{len(DEMO)} of {len(DEMO)} instances hold" in ended.out
-
-
-@pytest.mark.slow
 def test_only_the_reference_passes(dlbench, tmp_path: Path):
-    """References under the limits that users get; the others under a short one, since some of them run into it."""
+    """References under the limits that users get; others, for an instance of each project, under a short one, since some
+    of them run into it."""
     sources = Sources(BENCHMARK)
     references = tmp_path / "references.jsonl"
     answers = ({"instance": instance.id, "answer": sources.reference(instance.id)} for instance in DEMO)
@@ -70,14 +62,11 @@ def test_only_the_reference_passes(dlbench, tmp_path: Path):
         records.append({"instance": instance.id, "sample": sample, "answer": answer})
         expected.append(allowed)
 
-    seen: set[str] = set()
-    for instance in DEMO:
+    for instance in {instance.project: instance for instance in DEMO}.values():
         signature = sources.signature(instance.id)
         for answer, status in WITHOUT_TARGET.values():
             add(instance, answer, {status})
-        bodies = QUICK | ({} if instance.project in seen else COSTLY)
-        seen.add(instance.project)
-        for body in bodies.values():
+        for body in HOSTILE.values():
             lines = "".join(f"    {line}\n" for line in body.split("\n"))
             add(instance, f"```python\n{signature}\n{lines}```", {"fail", "error", "timeout", "out_of_memory"})
     samples = tmp_path / "samples.jsonl"

@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -40,6 +41,7 @@ MODULES = {
 }
 
 
+@cache
 def find_imports(module):
     """The modules of ours that `module` imports, at its top and inside functions, but not for typing alone."""
     path = MODULES[module]
@@ -48,15 +50,17 @@ def find_imports(module):
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             node.body = []
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    imported = []
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             parts = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
             base = ".".join([*parts, *([node.module] if node.module else [])])
             for alias in node.names:
                 found = f"{base}.{alias.name}"
-                yield found if found in MODULES else base
+                imported.append(found if found in MODULES else base)
         elif isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            imported += [alias.name for alias in node.names]
+    return imported
 
 
 def layer_of(module):

@@ -1,4 +1,5 @@
-"""Judge all hostile candidates with a pool, as a run does: one table, two projects, two modes."""
+"""Judge hostile candidates with a pool, as a run does: all on a toy project in warm mode, a part in fresh mode and with
+torch."""
 
 import os
 import tempfile
@@ -17,11 +18,13 @@ from tests.adversarial.hostile import BODIES
 from tests.conftest import write_toy
 
 VERDICTS = {candidate.name: candidate.verdicts for candidate in [*CHEATS, *BODIES]}
+PART = {cheat.name for number, cheat in enumerate(CHEATS) if number % 3 == 0 or "torch" in cheat.code}
+PART |= {hostile.name for hostile in BODIES}
 TORCH = "pytorch-optimizer/pytorch_optimizer.loss.dice.DiceLoss.forward"
 LIMITS = Limits(load_seconds=180, test_seconds=90, memory_mb=512, processes=64, file_mb=32)
 # seconds for the tests of a candidate that may end in a timeout; all others get the limit above, which a busy machine
 # does not reach
-SHORT = {"toy": 4, "torch": 10}
+SHORT = {"toy": 2, "torch": 10}
 
 
 def open_project(name: str) -> tuple[Benchmark, Instance]:
@@ -43,6 +46,7 @@ def write_answers(signature: str, right: str, *, with_cheats: bool) -> dict[str,
 
 
 def judge_all(project: str, mode: str, sandbox: str = "auto") -> dict[str, Verdict]:
+    """All candidates where it is the toy project in warm mode, otherwise those of `PART`."""
     benchmark, instance = open_project(project)
     prepared = prepare(benchmark.projects[instance.project], benchmark.root)
     limits = LIMITS if project == "toy" else replace(LIMITS, memory_mb=1024)
@@ -52,6 +56,8 @@ def judge_all(project: str, mode: str, sandbox: str = "auto") -> dict[str, Verdi
     answers = write_answers(
         signature, right if project == "toy" else "    return None\n", with_cheats=sandbox == "auto"
     )
+    if (project, mode) != ("toy", "auto"):
+        answers = {name: code for name, code in answers.items() if name in PART}
     # beside the tests, so that the guards inside the process are tried: a replay alone would reject most of these
     options = JudgeOptions(watched=True)
     tasks = [Task(instance, answer, number, name, options) for number, (name, answer) in enumerate(answers.items())]

@@ -72,6 +72,8 @@ WHOLE = {
 }  # fmt: skip
 ANSWERS = {name: RIGHT.format(first=first) for name, first in FIRST.items()} | WHOLE
 
+MODES = ["auto", pytest.param("fresh", marks=pytest.mark.slow)]
+
 
 @cache
 def judged(mode: str) -> dict[str, Verdict]:
@@ -88,7 +90,7 @@ def judge_answers(mode: str, names: list[str]) -> dict[str, Verdict]:
     return found
 
 
-@pytest.mark.parametrize("mode", ["auto", "fresh"])
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", ANSWERS)
 def test_honest_code_passes(name: str, mode: str):
     verdict = judged(mode)[name]
@@ -108,7 +110,7 @@ def test_first_import_of_a_library_is_no_tampering(engine):
     assert "confirmed" not in verdict.extra
 
 
-@pytest.mark.parametrize("mode", ["auto", "fresh"])
+@pytest.mark.parametrize("mode", MODES)
 def test_workspace_below_tmp_changes_no_verdict(mode: str, monkeypatch):
     with tempfile.TemporaryDirectory(dir="/tmp") as home:
         monkeypatch.setenv("DLBENCH_HOME", home)

@@ -35,6 +35,7 @@ def test_every_round_is_there():
     assert len({cheat["code"] for cheat in CHEATS}) == len(CHEATS) >= 343
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cheat", [cheat for cheat in CHEATS if cheat["round"] >= 4], ids=lambda cheat: cheat["name"])
 def test_screen_finds_what_later_attackers_used(cheat):
     """Without a word of the screen, a pass counts at once; only an answer that cannot be spliced needs none."""

@@ -30,7 +30,7 @@ SECRETS = {
 }  # fmt: skip
 
 
-@pytest.fixture(params=["fresh", "warm"])
+@pytest.fixture(params=[pytest.param("fresh", marks=pytest.mark.slow), "warm"])
 def verdict_on(request, toy, toy_prepared):
     """Judge statements in the toy's function, in a sandbox and a mode."""
 

@@ -14,7 +14,7 @@ def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_toy(tmp_path_factory.mktemp("agents"))
 
 
-@pytest.fixture(params=["bubblewrap", "sandlock"])
+@pytest.fixture(params=["bubblewrap", pytest.param("sandlock", marks=pytest.mark.slow)])
 def sandbox(request: pytest.FixtureRequest) -> str:
     try:
         return choose_agent_sandbox(request.param).name

@@ -10,6 +10,8 @@ from dlbench.errors import DLBenchError
 from dlbench.execution import Engine, Limits, choose_sandbox
 from tests.scaffold import write_project
 
+pytestmark = pytest.mark.slow  # a file that hangs is given 20 seconds
+
 GOOD = "def test_good():\n    pass\n"
 FILES = {
     "frail/__init__.py": "",

@@ -37,6 +37,7 @@ def make_pool(shapes):
     return lambda mode="auto", workers=2: Pool(engine, prepared, workers=workers, mode=mode)
 
 
+@pytest.mark.slow
 def test_both_modes_agree_on_every_shape(shapes, make_pool):
     instances = list(shapes.instances.values())
     trials = compare_modes(make_pool(), make_pool("fresh"), instances, mutants=2)

@@ -457,7 +457,7 @@ def test_relative_import_that_the_module_has_is_not_brought_again():
 NAMES = st.sampled_from(["np", "SCALE", "helper", "sum", "fresh", "TABLE", "path", "_x", "Base", "json"])
 
 
-@settings(max_examples=150)
+@settings(max_examples=50)
 @given(st.lists(NAMES, min_size=1, max_size=6, unique=True), st.data())
 def test_module_keeps_its_names_whatever_an_answer_brings(names, data):
     """Only the answer sees the names that it brings, whatever they are and collide with."""
