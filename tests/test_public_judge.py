@@ -86,6 +86,7 @@ def test_equal_code_is_judged_once(toy):
         assert judge.hits == 3, "other code got the verdict of this one"
 
 
+@pytest.mark.slow
 def test_verdict_that_the_machine_may_have_caused_is_not_kept(toy):
     with dlbench.Judge(toy, workers=1, timeout=1) as judge:
         assert {judge.judge(ID, ENDLESS).status for _ in range(2)} == {Status.TIMEOUT}

@@ -147,6 +147,7 @@ assert scale([1])
 """
 
 
+@pytest.mark.slow
 def test_check_is_not_blamed_for_memory_of_the_previous_check(runner):
     """Memory is sampled: when the limit is seen to be exceeded, the next honest check may be running."""
     for step in range(10):

@@ -110,6 +110,7 @@ def test_first_import_of_a_library_is_no_tampering(engine):
     assert "confirmed" not in verdict.extra
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 def test_workspace_below_tmp_changes_no_verdict(mode: str, monkeypatch):
     with tempfile.TemporaryDirectory(dir="/tmp") as home:

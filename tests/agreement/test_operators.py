@@ -208,6 +208,7 @@ def test_no_text_crashes_a_rule(name, text, seed):
     assert paraphrase.task.count("`") == f"Return `x`. {text}".strip().count("`")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [rule for rule in RULES if rule != "parameter-names"])
 def test_paraphrases_of_real_prompts_pass_the_guard(name):
     """A third of the benchmark; all of it in `test_real_prompts.py`."""

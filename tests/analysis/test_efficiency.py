@@ -274,6 +274,7 @@ def measured(toy, toy_prepared, engine, tmp_path):
     return measure
 
 
+@pytest.mark.slow
 def test_sleeping_candidate_is_slower_and_allocating_one_is_larger(measured):
     """The differences are too large for a busy machine to hide: a second against milliseconds, 150 MiB against none."""
     passing, store, why = measured(SLOW, LARGE)
@@ -292,6 +293,7 @@ def test_sleeping_candidate_is_slower_and_allocating_one_is_larger(measured):
     )
 
 
+@pytest.mark.slow
 def test_round_has_two_references_and_all_candidates_in_one_mode_and_varying_order(measured):
     imported = "LATER = len('ab') - 2\n\n" + SLOW.replace("0.2", "LATER")  # computes at once, so it must be imported
     passing, store, _ = measured(imported, SLOW.replace("0.2", "0"), repeats=4)

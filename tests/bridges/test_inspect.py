@@ -66,6 +66,7 @@ def log(root, tmp_path_factory):
     return run(task, lambda messages: next(answers), tmp_path_factory.mktemp("logs"), max_samples=1)
 
 
+@pytest.mark.slow
 def test_references_score_one_and_stubs_score_zero(root, toys, tmp_path):
     task = dl_bench(benchmark=str(root))
     sources, instances = Sources(toys), list(toys.instances.values())
@@ -77,6 +78,7 @@ def test_references_score_one_and_stubs_score_zero(root, toys, tmp_path):
         assert score.metadata["tests"] == dict.fromkeys(toys.instances[sample.id].tests, "failed")
 
 
+@pytest.mark.slow
 def test_score_equals_the_verdict_of_evaluate(log, root, toys):
     records = [{"instance": SCALE, "sample": number, "answer": answer} for number, answer in enumerate(ANSWERS)]
     expected = steady([one.as_record() for one in dlbench.evaluate(records, toys, timeout=20)])

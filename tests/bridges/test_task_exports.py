@@ -106,6 +106,7 @@ def verify(folder: Path, work: Path, logs: Path) -> tuple[int, dict[str, float] 
     return ended.returncode, json.loads(reward.read_text()) if reward.exists() else None
 
 
+@pytest.mark.slow
 def test_harbor_reward_is_the_verdict(folder: Path, tmp_path: Path) -> None:
     work = tmp_path / "work"
     shutil.copytree(folder / "environment/task", work)

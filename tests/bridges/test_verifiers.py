@@ -57,6 +57,7 @@ def evaluate(root, out, answers, *, task=None, reply=strict_completion, **taskse
     return sorted(traces, key=lambda trace: trace.timing.agent.start), endpoint.requests
 
 
+@pytest.mark.slow
 def test_rollouts_are_rewarded_by_their_verdicts(root, tmp_path):
     answers = [f"Sure:\n```python\n{RIGHT}```\n", PARTLY, "I do not know.", TAMPERING]
     traces, _ = evaluate(root, tmp_path, answers, task={"kind": "fraction"})

@@ -8,6 +8,8 @@ import pytest
 from dlbench.agreement.model_tests import MAX_TESTS
 from tests.generation.endpoint import Endpoint, completion
 
+pytestmark = pytest.mark.slow
+
 SCALE = "toy/toy.core.scale"
 TESTS = """```python
 def test_1():
@@ -118,7 +120,6 @@ def test_solution_of_a_variant_is_selected(agreed, dlbench, toy_root):
         assert "NOT SHOWN" in (out / "page" / name).read_text()
 
 
-@pytest.mark.slow
 def test_gain_is_that_of_the_samples_for_any_seed(dlbench, toy_root, tmp_path):
     """If nothing passes, the draw decides, and another seed draws another solution."""
 

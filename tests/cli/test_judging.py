@@ -173,6 +173,7 @@ def test_verdicts_on_other_records_of_a_private_benchmark_are_never_reused(dlben
     assert "choose a new --out" in ended.err
 
 
+@pytest.mark.slow
 def test_killed_half_way_and_started_again_it_ends_as_if_undisturbed(dlbench, toy_root, tmp_path, write_samples):
     """SIGKILL at a random moment, several times: the verdict file is the same but for timings."""
     answers = [RIGHT, WRONG, "prose", RIGHT + "# other\n", "def f(): pass", WRONG + "# other\n"] * 3
@@ -288,6 +289,7 @@ def test_two_processes_do_not_write_into_one_folder(dlbench, toy_root, tmp_path,
     assert "another process is writing here" in ended.err
 
 
+@pytest.mark.slow
 def test_validate_holds_for_sound_instances_and_names_a_test_that_cannot_tell(dlbench, toy_root):
     assert dlbench("validate", "--benchmark", toy_root).status == 0
     record = toy_root / "instances/toy/Counter.step.toml"

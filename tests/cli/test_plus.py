@@ -23,6 +23,7 @@ def read_verdicts(out):
     return [json.loads(line) for line in (out / "verdicts.jsonl").read_text().splitlines()]
 
 
+@pytest.mark.slow
 def test_wrong_code_that_passes_the_tests_is_found(dlbench, toy_root, tmp_path, write_samples):
     solutions = write_samples(*list_samples(RIGHT, OTHER))
     chosen = dlbench(

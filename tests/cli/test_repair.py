@@ -58,6 +58,7 @@ def test_wrong_answer_is_repaired_and_each_round_is_scored(dlbench, endpoint, to
     assert config_of(out)["repair_rounds"] == 2
 
 
+@pytest.mark.slow
 def test_ten_failed_tests_are_shown_with_their_messages(dlbench, toy_root, tmp_path):
     ids = [f"tests/test_more.py::test_number[{number}]" for number in range(12)]
     (tmp_path / "source/tests/test_more.py").write_text(
@@ -73,6 +74,7 @@ def test_ten_failed_tests_are_shown_with_their_messages(dlbench, toy_root, tmp_p
     assert "- and 2 more" in messages[-1]["content"]
 
 
+@pytest.mark.slow
 def test_variant_shows_only_the_number_and_rounds_are_limited(dlbench, endpoint, toy_root, tmp_path):
     endpoint.stubborn, out = "scale", tmp_path / "run"
     ended = run(dlbench, endpoint, toy_root, out, "--technique", "repair-count", "--instance", ID)
@@ -85,6 +87,7 @@ def test_variant_shows_only_the_number_and_rounds_are_limited(dlbench, endpoint,
     assert read_rounds(out / "report.md") == [("0", "1", "0.0 %"), ("1", "1", "0.0 %")]
 
 
+@pytest.mark.slow
 def test_stopped_repair_resumes_with_the_same_turn(dlbench, endpoint, toy_root, tmp_path):
     out, technique = tmp_path / "run", ("--technique", "repair", "--instance", ID)
     endpoint.plan.append(401)

@@ -68,6 +68,7 @@ def test_limit_and_file_of_ids_choose_instances(dlbench, endpoint, toy_root, tmp
         assert message in ended.err
 
 
+@pytest.mark.slow
 def test_sampling_options_are_sent_and_recorded_and_keys_in_headers_are_not_stored(
     dlbench, endpoint, toy_root, tmp_path
 ):
@@ -106,6 +107,7 @@ def test_invalid_body_or_header_is_refused_before_any_request(dlbench, endpoint,
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_configuration_names_endpoint_split_and_day_and_a_moved_endpoint_resumes(dlbench, endpoint, toy_root, tmp_path):
     out = tmp_path / "run"
     endpoint.url = endpoint.url.replace("127.0.0.1", "user:planted-0123@127.0.0.1") + "?api-version=planted-4567"
@@ -123,12 +125,14 @@ def test_configuration_names_endpoint_split_and_day_and_a_moved_endpoint_resumes
     assert config_of(out) == config
 
 
+@pytest.mark.slow
 def test_status_429_is_retried(dlbench, endpoint, toy_root, tmp_path):
     endpoint.plan += [429, 429]
     assert run(dlbench, endpoint, toy_root, tmp_path / "run").status == 0
     assert len(endpoint.requests) == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("failure", "word"), [(401, "key"), ("nonsense", "html")]
 )  # the latter is transient: --retries 0
@@ -163,6 +167,7 @@ def test_occupied_port_is_reported(dlbench, endpoint, toy_root, tmp_path):
     assert "Traceback" not in ended.said
 
 
+@pytest.mark.slow
 def test_folder_of_another_run_is_refused(dlbench, endpoint, toy_root, tmp_path):
     out = tmp_path / "run"
     run(dlbench, endpoint, toy_root, out)
@@ -190,6 +195,7 @@ def test_configuration_of_another_program_is_not_replaced(dlbench, endpoint, toy
     assert (tmp_path / "run/config.json").read_text() == '{"mine": 1}'
 
 
+@pytest.mark.slow
 def test_answers_to_other_records_are_refused(dlbench, endpoint, toy_root, tmp_path):
     out = tmp_path / "run"
     run(dlbench, endpoint, toy_root, out)
@@ -215,6 +221,7 @@ def test_mutant_is_the_reference_with_one_change_and_differs_by_sample(dlbench, 
     assert read_candidates(read_run(out), load(toy_root), public=True) == {}
 
 
+@pytest.mark.slow
 def test_higher_number_of_samples_extends_a_finished_run(dlbench, endpoint, toy_root, tmp_path):
     out = tmp_path / "run"
     run(dlbench, endpoint, toy_root, out, "--samples", 3)

@@ -15,6 +15,8 @@ from dlbench.errors import DLBenchError
 from dlbench.execution import Engine, Limits, choose_sandbox
 from tests.construction.planted import EXPECTED, write_planted
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def pipeline(tmp_path_factory):

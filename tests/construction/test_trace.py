@@ -120,6 +120,7 @@ def killed(pipeline):
     return pipeline.work.path("trace_journal", "slow").read_text()
 
 
+@pytest.mark.slow
 def test_killed_trace_resumes(pipeline, killed):
     kept = read_kept(pipeline)
     assert 3 <= len(kept) < 9

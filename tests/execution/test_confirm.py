@@ -116,6 +116,7 @@ def test_unconfirmed_pass_says_why(judge_code):
     assert set(verdict.tests.values()) == {Outcome.NOT_RUN}
 
 
+@pytest.mark.slow
 def test_endless_loop_ends_with_the_tests_and_not_with_the_limit_of_loading(judge_code, engine):
     """It does not notice that nobody waits for its answer, and every stop of a worker costs the next one its imports."""
     limits = replace(engine.limits, test_seconds=2, load_seconds=100_000)

@@ -111,6 +111,7 @@ def test_a_partial_answer_gets_its_share(engine: Engine, task: OpenTask) -> None
     assert verdict.from_record(verdict.as_record()).share == verdict.share
 
 
+@pytest.mark.slow
 def test_tests_around_a_crash_or_a_hang_keep_their_outcomes(engine: Engine, task: OpenTask) -> None:
     loops = CORE.replace('raise ValueError("factor must not be zero")', "while True: pass")
     crashes = loops.replace("self.count = 0\n", "raise SystemExit(3) if not hasattr(self, 'x') else 0\n")

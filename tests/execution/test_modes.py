@@ -215,6 +215,7 @@ def test_project_that_executes_its_modules_again_gets_the_candidate(tmp_path, mo
     assert found[0].status == status, found[0]
 
 
+@pytest.mark.slow
 def test_every_shape_validates(shapes, make_pool):
     trials = validate(make_pool(), list(shapes.instances.values()))
     assert [trial.name for trial in trials if trial.name in {"reference", "spliced"} and not trial.holds] == []
@@ -324,6 +325,7 @@ def test_results_do_not_depend_on_the_number_of_workers(shapes, make_pool):
     assert [str(alone[number].status) for number in range(4)] == ["pass", "fail", "fail", "error"]
 
 
+@pytest.mark.slow
 def test_every_candidate_gets_its_verdict_whatever_is_killed(shapes, make_pool):
     """Kills workers, servers and children at random, at most one between two verdicts: otherwise no candidate would
     finish on a slow machine."""

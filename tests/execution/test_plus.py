@@ -101,6 +101,7 @@ def test_equality_of_the_candidate_does_not_count(try_code):
     assert try_code(code).extra.get("plus") != "passed"
 
 
+@pytest.mark.slow
 def test_hanging_candidate_fails(try_code, record):
     verdict = try_code(f"{HEAD}    while len(values) > 2:\n        pass\n    return [one * factor for one in values]\n")
     assert verdict.extra["plus"] == "failed"
@@ -118,6 +119,7 @@ def test_inputs_that_differ_on_this_machine_are_not_used(try_code, record):
     assert "are the same on this machine" in verdict.extra["plus_message"]
 
 
+@pytest.mark.slow
 def test_inputs_of_methods_carry_the_state_of_their_object(warm, toy, try_code):
     right = "def step(self, by=1):\n    self.count = self.count + by\n    return self.count\n"
     record = choose_inputs(warm, PlusTask(toy.instances[STEP], (right, right)))

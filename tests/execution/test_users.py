@@ -62,14 +62,8 @@ def usable(sandbox: str) -> bool:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 @pytest.mark.skipif(find_open_interpreter() is None, reason="no interpreter that another user may start")
-@pytest.mark.parametrize(
-    ("user", "sandbox"),
-    [
-        pytest.param(0, "basic", marks=pytest.mark.slow),
-        pytest.param(NOBODY, "bubblewrap", marks=pytest.mark.slow),
-        (NOBODY, "sandlock"),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("user", "sandbox"), [(0, "basic"), (NOBODY, "bubblewrap"), (NOBODY, "sandlock")])
 def test_confinement_holds_for(user, sandbox, open_home):
     if not usable(sandbox):
         pytest.skip(f"{sandbox} cannot be used on this machine")
