@@ -20,7 +20,7 @@ from dlbench.agents.sandbox import RELAY, AgentCell, describe_proxy, run_agent
 from dlbench.errors import DLBenchError
 from dlbench.execution.engine import Engine
 from dlbench.execution.file_sets import FileSet
-from dlbench.execution.file_task import OpenTask, judge_files
+from dlbench.execution.file_task import OpenTask, judge_files, profile_release
 from dlbench.execution.limits import Limits
 from dlbench.execution.sandbox import Sandbox, open_cell
 from dlbench.execution.task_folder import INSTRUCTIONS, read_answer, write_folder
@@ -79,6 +79,14 @@ def open_agent_task(task: OpenTask, requirements: str) -> AgentTask:
 
     record = task.record
     return AgentTask(record.id, task.prepared, task.packages | {record.project}, record.hidden, write, judge)
+
+
+def check_release(engine: Engine, task: OpenTask, workers: int) -> None:
+    """Run the release's tests, which may take minutes; an attempt at what fails here would be in vain."""
+    if failures := profile_release(engine, task, workers).failures:
+        test, why = next(iter(failures.items()))
+        what = f"{len(failures)} tests do not pass on the release; the first, {test}: {why}"
+        raise DLBenchError(what, where=task.record.id, fix="leave this task out: name others")
 
 
 @contextmanager

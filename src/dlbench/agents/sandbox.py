@@ -20,7 +20,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
 from dlbench.errors import DLBenchError
 from dlbench.execution.launch import describe_limits
@@ -36,7 +36,12 @@ from dlbench.workspace import home
 PORT = 8090
 RELAY = f"http://127.0.0.1:{PORT}"
 """The relay's address, in the network of each sandbox."""
-_WRITABLE = {"work": Path("/work"), "tmp": Path("/tmp"), "home": Path("/home/agent")}
+_WRITABLE = {
+    "work": Path("/work"),
+    "tmp": Path("/tmp"),
+    "var": Path("/var/tmp"),
+    "home": Path("/home/agent"),
+}
 """Folders of an attempt, and where bubblewrap mounts them."""
 _HARNESS, _SHARED = Path("/run/dlbench"), ("--perms", "1777", "--size", str(64 << 20), "--tmpfs", "/dev/shm")
 _SITES = ("lib/python3*/site-packages", "lib/python3*/dist-packages", "local/lib/python3*/dist-packages")
@@ -169,6 +174,7 @@ class AgentCell:
         for name, text in {"passwd": _PASSWD.format(user=self.user or 1000), "hosts": "127.0.0.1 localhost\n"}.items():
             (self.cell.folder / name).write_text(text, encoding="utf-8")
         command = [*sandbox.begin(), *_SHARED, "--chmod", "0755", "/etc"]
+        command += ["--ro-bind-try", "/etc/os-release", "/etc/os-release"]
         for name, place in _WRITABLE.items():
             command += [*open_parents(place), "--bind", str(self.cell.folder / name), str(place)]
         shown = {place: place for place in places if not place.is_relative_to("/usr")}
@@ -213,36 +219,46 @@ class PortServer(Protocol):
         ...
 
 
-def run_agent(cell: AgentCell, plan: bytes, output: Path, server: PortServer) -> Ended:
-    """Run the command of `AgentCell.describe` to its end or to a limit. `output`: the file for what it prints."""
+def run_agent(
+    cell: AgentCell,
+    plan: bytes,
+    output: Path,
+    server: PortServer,
+    errors: Path | None = None,
+    stdin: BinaryIO | None = None,
+) -> Ended:
+    """Run the command of `AgentCell.describe` to its end or to a limit. `output`: the file for what it prints;
+    `errors`: one of its own for the error stream."""
     if cell.user is not None:
         subprocess.run(["chown", "-hR", f"{cell.user}:{cell.user}", *cell.writable], check=True)
     host, child = socket.socketpair()
-    with host, child, borrow_group() as group, output.open("wb", buffering=0) as file:
+    with host, child, borrow_group() as group, contextlib.ExitStack() as stack:
+        files = [stack.enter_context(place.open("wb", buffering=0)) for place in (output, errors) if place]
         is_full = prepare_group(group, cell.cell.limits)
         process = subprocess.Popen(
             cell.build_command(child.fileno()),
-            stdin=subprocess.DEVNULL,
+            stdin=stdin or subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            stderr=subprocess.PIPE if errors else subprocess.STDOUT,
             pass_fds=[child.fileno()],
             env={"PATH": os.defpath, "LANG": "C.UTF-8"},
             start_new_session=True,
         )
         child.close()
-        began, room = time.monotonic(), [_MOST_OUTPUT]
+        began, room = time.monotonic(), [_MOST_OUTPUT] * len(files)
+        pipes = [stack.enter_context(pipe) for pipe in (process.stdout, process.stderr) if pipe is not None]
 
-        def record() -> None:
+        def record(number: int) -> None:
             """From a pipe, so that the agent cannot change what it wrote."""
-            assert process.stdout is not None
-            while data := os.read(process.stdout.fileno(), 1 << 16):
-                file.write(data[: room[0]])
-                room[0] = max(0, room[0] - len(data))
+            while data := os.read(pipes[number].fileno(), 1 << 16):
+                files[number].write(data[: room[number]])
+                room[number] = max(0, room[number] - len(data))
 
-        recorder = threading.Thread(target=record)
-        recorder.start()
+        recorders = [threading.Thread(target=record, args=(number,)) for number in range(len(pipes))]
+        for recorder in recorders:
+            recorder.start()
         try:
-            listener = _receive(host, output)
+            listener = _receive(host, errors or output)
             for pid in find_descendants(process.pid):
                 if group is not None:
                     group.add(pid)
@@ -253,9 +269,8 @@ def run_agent(cell: AgentCell, plan: bytes, output: Path, server: PortServer) ->
                 watch.run(lambda: "memory" if is_full() else server.find_reason())
         finally:
             _end(process)
-            recorder.join()
-            assert process.stdout is not None
-            process.stdout.close()
+            for recorder in recorders:
+                recorder.join()
             subprocess.run(["chmod", "-R", "u+rwX", *cell.writable], check=False, capture_output=True)
     check_stop()
     exit_status = None if watch.stopped else process.returncode
@@ -298,7 +313,7 @@ class _Watch:
                 self.stopped = "processes"
                 return
             self.memory_mb = max(self.memory_mb, memory_mb(processes, limits.memory_mb))
-            reached = {"memory": self.memory_mb > limits.memory_mb, "output": not self.room[0]}
+            reached = {"memory": self.memory_mb > limits.memory_mb, "output": not all(self.room)}
             reached["time"] = now - began > limits.test_seconds
             if now - measured > max(0.5, 10 * cost):
                 reached["disk"] = self.cell.measure_mb(*_WRITABLE) > limits.disk_mb

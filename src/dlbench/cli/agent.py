@@ -138,15 +138,12 @@ def run(
 
 
 def _profile(engine: "Engine", tasks: "list[OpenTask]", workers: int) -> None:
-    """Run the releases' tests, which may take minutes, before the first attempt."""
-    from dlbench.execution.file_task import profile_release
+    """Run the releases' tests before the first attempt."""
+    from dlbench.agents.attempts import check_release
 
     with counted("releases", len(tasks)) as progress:
         for one in tasks:
-            if failures := profile_release(engine, one, workers).failures:
-                test, why = next(iter(failures.items()))
-                what = f"{len(failures)} tests do not pass on the release; the first, {test}: {why}"
-                raise DLBenchError(what, where=one.record.id, fix="leave this task out: name others by --task")
+            check_release(engine, one, workers)
             progress(one.record.id)
 
 

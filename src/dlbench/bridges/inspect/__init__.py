@@ -4,11 +4,9 @@ Inspect's entry point loads this module. The reference is never part of a task, 
 contain the projects' own code. Tasks, epochs and models share one judge per set of limits.
 """
 
-from logging import getLogger
-
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
-from inspect_ai import Epochs, Task, task
+from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset
 from inspect_ai.dataset import Sample as InspectSample
 from inspect_ai.model import ChatMessage, GenerateConfig, ModelOutput
@@ -17,16 +15,17 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from pydantic import TypeAdapter
 
 from dlbench import __version__
+from dlbench.bridges.inspect.agents import dl_bench_components
+from dlbench.bridges.inspect.scores import as_score, make_epochs, warn_of_fault
 from dlbench.bridges.shared import find_judge, read_benchmark
 from dlbench.dataset import Instance, Selection, select
 from dlbench.errors import DLBenchError
 from dlbench.generation import Message, Model, ReferenceModel, Request, StubModel
 from dlbench.generation.sources import PromptBuilder, Sources, make_prompt_builder
 from dlbench.runs.samples import Sample
-from dlbench.runs.verdict import Outcome, Status, Verdict
-from dlbench.scoring.summary import KS
+from dlbench.runs.verdict import Verdict
 
-__all__ = ["baseline", "converse", "dl_bench", "verdict"]
+__all__ = ["as_score", "baseline", "converse", "dl_bench", "dl_bench_components", "verdict"]
 
 
 LATER_TURNS = "later_turns"
@@ -73,8 +72,6 @@ def baseline(name: str = "reference", benchmark: str | None = None) -> Solver:
 CUT = ("max_tokens", "model_length")
 """Stop reasons of an incomplete answer."""
 
-_log = getLogger(__name__)
-
 
 @scorer(metrics=[accuracy(), stderr()])
 def verdict(
@@ -97,23 +94,10 @@ def verdict(
         sample = Sample(str(state.sample_id), state.epoch - 1, output.completion, is_truncated=is_cut)
         # its own limiter: the shared one is for short calls, and a verdict can take a minute
         found = await run_sync(judge, sample, limiter=CapacityLimiter(1), abandon_on_cancel=True)
-        if found.status is Status.HARNESS_ERROR:
-            _log.warning("harness error, counted as a failure: %s: %s", found.instance, found.message)
+        warn_of_fault(found)
         return as_score(found, output.completion)
 
     return score
-
-
-def as_score(found: Verdict, answer: str) -> Score:
-    passed = sum(outcome is Outcome.PASSED for outcome in found.tests.values())
-    outcome = f"{found.status}, {passed} of {len(found.tests)} tests passed"
-    return Score(
-        value=1.0 if found.passed else 0.0,
-        answer=answer,
-        explanation=f"{outcome}\n{found.message}" if found.message else outcome,
-        reason=str(found.status) if found.status is Status.HARNESS_ERROR else None,
-        metadata=found.as_record(),
-    )
 
 
 @task
@@ -136,8 +120,7 @@ def dl_bench(
 
     Options as those of `dlbench run`; `samples` becomes epochs, and more than one adds pass@k.
     """
-    if samples < 1:
-        raise DLBenchError(f"samples must be at least 1, you passed {samples}", fix="pass -T samples=1 or more")
+    epochs = make_epochs(samples)
     options = {"sandbox": sandbox, "mode": mode, "timeout": timeout, "memory": memory, "workers": workers}
     judge = find_judge(benchmark, cached=0, **options)
     whole = judge.benchmark
@@ -151,7 +134,7 @@ def dl_bench(
         dataset=MemoryDataset([make_sample(instance, prompts) for instance in chosen], name=f"dlbench {split}"),
         solver=converse(),
         scorer=verdict(benchmark, sandbox, mode, timeout, memory, workers),
-        epochs=Epochs(samples, ["mean", *(f"pass_at_{k}" for k in KS if 1 < k <= samples)]),
+        epochs=epochs,
         config=GenerateConfig(temperature=0.0, max_tokens=Model.max_tokens),
         version=str(whole.version),
         metadata={"dlbench": __version__, "benchmark": str(whole.version)},
