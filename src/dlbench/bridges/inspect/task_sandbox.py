@@ -187,9 +187,8 @@ class TaskSandbox(util.SandboxEnvironment):
     ) -> tuple[Ended, str, str]:
         whole = self.cell.cell.limits
         used = self.cell.measure_mb(*(Path(folder).name for folder in self.cell.writable))
-        disk = min(
-            2 * whole.disk_mb, max(whole.disk_mb, round(used) + 1)
-        )  # so that a command can remove what is too much
+        # so that a command can remove what is too much
+        disk = min(2 * whole.disk_mb, max(whole.disk_mb, round(used) + 1))
         limits = replace(whole, test_seconds=min(seconds or whole.test_seconds, whole.test_seconds), disk_mb=disk)
         cell = replace(self.cell, cell=replace(self.cell.cell, limits=limits))
         input, output, errors = (cell.cell.folder / name for name in ("input", "output", "errors"))
