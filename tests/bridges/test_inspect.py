@@ -259,8 +259,8 @@ def test_on_the_demo_references_score_one_and_stubs_score_zero(tmp_path):
         return f"```python\n{signature}\n    raise NotImplementedError\n```"
 
     for answer, expected in ((reference, 1.0), (stub, 0.0)):
-        log = run("dlbench/dl_bench", answer, tmp_path, task_args={"split": "demo"})
-        assert len(log.samples) == len(demo)
+        log = run("dlbench/dl_bench", answer, tmp_path, task_args={"split": "demo"}, limit=6)
+        assert len(log.samples) == 6
         assert accuracy(log) == expected
         outcomes = {
             outcome for sample in log.samples for outcome in sample.scores["verdict"].metadata["tests"].values()
