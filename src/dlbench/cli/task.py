@@ -161,8 +161,8 @@ def open_tasks(chosen: Chosen, track: Track | None = None) -> "list[OpenTask]":
 def open_records(benchmark: "TrackBenchmark") -> "list[OpenTask]":
     """The tasks of a benchmark that is opened on their track, with their releases, which are fetched."""
     from dlbench.dataset.file_task import FileTask
-    from dlbench.execution.file_task import OpenTask
+    from dlbench.execution.file_task import open_task
 
     records = [one for one in benchmark.instances.values() if isinstance(one, FileTask)]
     prepared = prepare_named(benchmark, [one.project for one in records])
-    return [OpenTask(one, prepared[one.project]) for one in records]
+    return [open_task(one, prepared[one.project], benchmark.root, log) for one in records]
