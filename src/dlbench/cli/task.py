@@ -1,5 +1,6 @@
 """The commands `task …`: check out and submit tasks of many files; and their validation."""
 
+import shutil
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,13 +48,16 @@ def checkout(
     folder: Annotated[Path, typer.Argument(help="A new folder.")],
     benchmark: BenchmarkOption = None,
 ) -> None:
-    """Write the folder in which the task is solved: code, visible tests, instructions."""
+    """Write the folder in which the task is solved, a git repository: code, visible tests, instructions."""
+    from dlbench.agents.attempts import commit_folder
     from dlbench.execution.task_folder import write_folder
     from dlbench.workspace.environment import lock_of
 
     chosen = open_tasks(Chosen(benchmark, instance=[name]))[0]
     loaded = dataset.load(benchmark)
     write_folder(chosen, folder, lock_of(chosen.prepared.project, loaded.root).read_text(encoding="utf-8"))
+    if shutil.which("git"):
+        commit_folder(folder)
     typer.echo(f"wrote {folder}: read INSTRUCTIONS.md there")
     typer.echo(f"an interpreter with the packages: {chosen.prepared.python}", err=True)
 

@@ -175,7 +175,7 @@ def render_instructions(task: OpenTask) -> str:
 def describe_asked(task: OpenTask) -> str:
     """What is to be done, and where, as Markdown."""
     record = task.record
-    places = "\n".join(f"- `{place}`" for place in record.files)
+    places = "\n".join(f"- `{place}`{'' if place in task.base else ', a new file'}" for place in record.files)
     if isinstance(record, Rebuild):
         return _REBUILD.format(count=len(record.files), modules=places)
     if isinstance(record, Component):

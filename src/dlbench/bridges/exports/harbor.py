@@ -99,10 +99,8 @@ def write_harbor_task(benchmark: Benchmark, task: OpenTask, options: ExportOptio
         for path, content in task.reference.items():
             (files / path).parent.mkdir(parents=True, exist_ok=True)
             (files / path).write_bytes(content or b"")
-        gone = (shlex.quote(f"{_WORK}/{path}") for path, content in task.reference.items() if content is None)
-        write_whole(
-            folder / "solution/solve.sh", "".join([_SOLVE.format(work=_WORK), *(f"rm {one}\n" for one in gone)])
-        )
+        gone = [f"rm {shlex.quote(f'{_WORK}/{path}')}\n" for path, content in task.reference.items() if content is None]
+        write_whole(folder / "solution/solve.sh", _SOLVE.format(work=_WORK) + "".join(gone))
 
 
 def name_folder(task_id: str) -> str:

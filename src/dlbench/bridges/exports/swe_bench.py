@@ -8,7 +8,7 @@ import json
 import tempfile
 from pathlib import Path
 
-from dlbench.agents.attempts import run_git
+from dlbench.agents.attempts import commit_folder, run_git
 from dlbench.bridges.exports.rows import ExportOptions, Row
 from dlbench.dataset import Benchmark
 from dlbench.execution.file_sets import FileSet
@@ -26,8 +26,7 @@ def make_swe_bench_row(benchmark: Benchmark, task: OpenTask, options: ExportOpti
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         write_folder(task, folder, lock_of(project, benchmark.root).read_text(encoding="utf-8"))
-        for words in (("init", "-q"), ("add", "-A", "-f"), ("commit", "-q", "-m", "The task")):
-            run_git(folder, *words)
+        commit_folder(folder)
         bundle = out.resolve() / REPOSITORIES / f"{name}.bundle"
         bundle.parent.mkdir(exist_ok=True)
         run_git(folder, "bundle", "create", "-q", str(bundle), "HEAD", "main")
