@@ -12,7 +12,17 @@ from typing import Any
 
 import pytest
 
+from dlbench.agents.attempts import open_agent_task, open_work
+from dlbench.agents.relay import Relay
+from dlbench.agents.sandbox import choose_agent_sandbox
+from dlbench.agents.sandbox import run_agent as run_in_sandbox
+from dlbench.dataset import load
+from dlbench.dataset.tracks import read_tasks
+from dlbench.execution import Limits
+from dlbench.execution.file_task import open_task
+from dlbench.generation.budget import Budget
 from dlbench.runs.verdict import Verdict
+from dlbench.workspace import prepare
 from dlbench.workspace.home import home
 from tests.agents.scripted import KEY, SOLVE, Call, bash, run_agent, run_builtin
 from tests.execution import release_toy
@@ -299,3 +309,13 @@ def test_an_installed_copy_of_the_project_is_not_shown(toys: Path, tmp_path: Pat
 def test_a_mount_that_shows_the_workspace_is_refused(toys: Path, tmp_path: Path) -> None:
     done = run_agent(toys, tmp_path / "run", "--command", "ls", "--mount", home().parent)
     assert (done.status, "the agent would see the workspace" in done.text) == (1, True), done.text
+
+
+def test_output_that_cannot_be_written_is_an_error_and_not_the_agents_fault(toys: Path, tmp_path: Path) -> None:
+    benchmark = load(toys)
+    task = open_task(read_tasks(toys)[TASK], prepare(benchmark.projects["toylib"], toys), toys)
+    agent, limits = open_agent_task(task, ""), Limits(0, 60, 1024, 64, disk_mb=100)
+    with open_work(agent, choose_agent_sandbox(), limits) as (cell, _):
+        plan = cell.describe(["/bin/sh", "-c", "echo here; exec sleep 50"], cell.environment)
+        with pytest.raises(OSError, match="No space left"):
+            run_in_sandbox(cell, plan, Path("/dev/full"), Relay(None, tmp_path / "log", Budget()))
