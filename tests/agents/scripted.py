@@ -9,7 +9,7 @@ from typing import Any
 from typer.testing import CliRunner
 
 from dlbench.cli import app
-from tests.execution.file_task_toy import RIGHT, TASK
+from tests.execution.file_task_toy import RIGHT
 from tests.generation.endpoint import Endpoint, Reply, completion
 
 KEY = "sk-a-secret-of-the-user"
@@ -47,7 +47,7 @@ class Done:
 
     @property
     def folder(self) -> Path:
-        return self.out / "attempts" / f"{TASK}-0"
+        return next((self.out / "attempts").glob("*/*-0"))
 
     @property
     def requests(self) -> list[dict[str, Any]]:

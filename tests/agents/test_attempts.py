@@ -12,9 +12,20 @@ from typing import Any
 
 import pytest
 
+from dlbench.agents.attempts import open_agent_task, open_work
+from dlbench.agents.relay import Relay
+from dlbench.agents.sandbox import choose_agent_sandbox
+from dlbench.agents.sandbox import run_agent as run_in_sandbox
+from dlbench.dataset import load
+from dlbench.dataset.tracks import read_tasks
+from dlbench.execution import Limits
+from dlbench.execution.file_task import open_task
+from dlbench.generation.budget import Budget
 from dlbench.runs.verdict import Verdict
+from dlbench.workspace import prepare
 from dlbench.workspace.home import home
-from tests.agents.scripted import KEY, SOLVE, bash, run_agent, run_builtin
+from tests.agents.scripted import KEY, SOLVE, Call, bash, run_agent, run_builtin
+from tests.execution import release_toy
 from tests.execution.file_task_toy import HIDDEN, TASK, write_toy
 from tests.generation.endpoint import Endpoint, refusal
 
@@ -54,6 +65,38 @@ def test_an_attempt_that_does_nothing_fails(toys: Path, tmp_path: Path) -> None:
     assert (done.status, done.records[0]["status"], share_of(done.records[0])) == (0, "fail", 0)
     assert "0 of 1 passed, 0.0% of hidden tests" in done.text
     assert (done.folder / "diff.patch").read_text() == ""
+
+
+RELEASE: list[Call] = [
+    ("edit", {"path": "toylib/modes.py", "old": "", "new": release_toy.MODES}),
+    ("edit", {"path": "toylib/__init__.py", "old": "from .t", "new": f"{release_toy.EXPORT}from .t"}),
+    ("edit", {"path": "toylib/core.py", "old": "self.count = 0\n", "new": f"self.count = 0\n{release_toy.BACK}"}),
+]
+
+
+def test_an_attempt_that_solves_a_release_task_passes(toys: Path, tmp_path: Path, sandbox: str) -> None:
+    visible = bash("python -m pytest -q -p no:cacheprovider @VISIBLE_TESTS.txt")
+    words = ("--task", release_toy.NAME, "--sandbox", sandbox)
+    [record] = (done := run_builtin(toys, tmp_path / "run", [*RELEASE, visible], *words)).records
+    assert (done.status, record["status"], share_of(record), record["leaks"]) == (0, "pass", 1, []), done.text
+    assert set(record["tests"]) == set(release_toy.HIDDEN)
+    assert "2 passed" in done.outputs[-1]
+    assert "+def mode(values)" in (done.folder / "diff.patch").read_text()
+
+
+def test_an_attempt_at_a_release_task_sees_nothing_of_the_newer_release(
+    toys: Path, tmp_path: Path, sandbox: str
+) -> None:
+    """It changes a part of what is asked, and the tests under the name that those of the newer release get."""
+    look = f"cat {toys.parent}/newer/*/*.py {home()}/sources/*/*/toylib/*.py; cat *.md; grep -rn mode tests"
+    fake = bash("printf 'def test_counter_back(): pass\\n' > tests/test_core_next.py")
+    words = ("--task", release_toy.NAME, "--sandbox", sandbox)
+    [record] = (done := run_builtin(toys, tmp_path / "run", [bash(look), fake, *RELEASE[:2]], *words)).records
+    assert (record["status"], share_of(record)) == ("fail", 2 / 3), done.text
+    assert record["ignored"] == {"tests/test_core_next.py": "outside the import packages of the project"}
+    assert "Change a part of toylib" in done.outputs[0]
+    for hidden in ("Frequencies", "test_counter_back", "Work so."):
+        assert hidden not in done.outputs[0]
 
 
 CONNECT = (
@@ -97,7 +140,9 @@ def test_cheats_gain_nothing_and_are_reported(toys: Path, tmp_path: Path, sandbo
     assert "np.minimum" not in shown
     assert "agent run" not in shown
     assert "test_scale_offset" not in shown
-    assert {"download", "copies", "workspace", "judge", "network"} <= {leak["kind"] for leak in record["leaks"]}
+    assert {"download", "copies", "hidden_tests", "workspace", "judge", "network"} == {
+        leak["kind"] for leak in record["leaks"]
+    }
     assert "example.com:443" in [leak["what"] for leak in record["leaks"] if leak["kind"] == "network"]
     assert "leaks: " in done.text
     assert "without leaks" not in done.text
@@ -264,3 +309,13 @@ def test_an_installed_copy_of_the_project_is_not_shown(toys: Path, tmp_path: Pat
 def test_a_mount_that_shows_the_workspace_is_refused(toys: Path, tmp_path: Path) -> None:
     done = run_agent(toys, tmp_path / "run", "--command", "ls", "--mount", home().parent)
     assert (done.status, "the agent would see the workspace" in done.text) == (1, True), done.text
+
+
+def test_output_that_cannot_be_written_is_an_error_and_not_the_agents_fault(toys: Path, tmp_path: Path) -> None:
+    benchmark = load(toys)
+    task = open_task(read_tasks(toys)[TASK], prepare(benchmark.projects["toylib"], toys), toys)
+    agent, limits = open_agent_task(task, ""), Limits(0, 60, 1024, 64, disk_mb=100)
+    with open_work(agent, choose_agent_sandbox(), limits) as (cell, _):
+        plan = cell.describe(["/bin/sh", "-c", "echo here; exec sleep 50"], cell.environment)
+        with pytest.raises(OSError, match="No space left"):
+            run_in_sandbox(cell, plan, Path("/dev/full"), Relay(None, tmp_path / "log", Budget()))

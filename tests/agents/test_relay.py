@@ -1,5 +1,6 @@
 """The relay reaches the model's endpoint and nothing else; what agents tried otherwise is found in their trajectory."""
 
+import errno
 import http.client
 import json
 import socket
@@ -138,6 +139,7 @@ def test_tools_that_the_endpoint_would_run_are_removed(endpoint: Endpoint, tmp_p
         ("POST", "http://user@127.0.0.1:1/v1/chat/completions", "user@127.0.0.1:1"),
         ("GET", "/metrics", "/metrics"),
         ("GET", "/v1/../admin", "/v1/../admin"),
+        ("GET", "/v1/%2e%2e/admin", "/v1/%2e%2e/admin"),
     ],
 )
 def test_everything_else_is_refused_and_recorded(
@@ -167,6 +169,13 @@ def test_a_failure_of_the_endpoint_is_remembered_without_the_key(endpoint: Endpo
     assert KEY not in (tmp_path / "requests.jsonl").read_text()
     served.ask("/v1/chat/completions", CHAT)
     assert served.relay.problem == ""
+
+
+def test_a_full_disk_ends_the_attempt_and_takes_no_answer_from_the_agent(endpoint: Endpoint, tmp_path: Path) -> None:
+    served = serve(endpoint, tmp_path)
+    served.relay.log = Path("/dev/full")
+    assert served.ask("/v1/chat/completions", CHAT)[0] == 200
+    assert (served.relay.find_reason(), getattr(served.relay.failure, "errno", 0)) == ("log", errno.ENOSPC)
 
 
 def test_no_request_is_sent_after_the_last_token(endpoint: Endpoint, tmp_path: Path) -> None:
@@ -232,12 +241,15 @@ def test_commands_are_found_in_the_usual_formats(turn: dict[str, Any], expected:
         ("find / -name 'flows*.py'", "copies"),
         ("ls ~/.cache/uv", "copies"),
         ("find . -name '*hidden*'", "hidden_tests"),
+        ("cat ../benchmark/rebuilds/zuko.rebuild-zuko.json", "hidden_tests"),
         ("echo $DLBENCH_HOME", "workspace"),
         (f"ls {home()}/archives", "workspace"),
         ("kill -9 -1", "judge"),
         ("pkill -9 bwrap", "judge"),
         ("cat /proc/12/environ", "judge"),
         ("python -m pytest tests -k 'install'", ""),
+        ("grep -rn 'hidden_features' zuko; ls zuko/components; sed -n 1,9p tests/test_hidden.py", ""),
+        ("cat > a.py <<E\n@functools.cache\ndef f(self):\n    return self.cache, g().cache\nE", ""),
         ("pip install -e .", ""),
         ("pip install .", ""),
         ("pkill -f pytest; kill %1; kill 4242", ""),

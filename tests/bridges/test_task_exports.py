@@ -12,8 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 from dlbench.cli import app
-from dlbench.workspace.pip_config import read_pip_config
-from dlbench.workspace.uv import run_uv
+from tests.environments import make_environment
+from tests.execution import release_toy
 from tests.execution.file_task_toy import COMPONENT, HIDDEN, RIGHT, TASK, UNCHANGED, write_toy
 
 LICENCE = "Everybody may use the toy library, with this line beside it.\n"
@@ -25,6 +25,7 @@ HIDDEN_NAME = "def test_scale_offset"
 def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
     benchmark = write_toy(tmp_path_factory.mktemp("exports"), {"LICENSE": LICENCE})
     (benchmark / "CANARY").write_text("0c9f2b7e-toy-canary\n")
+    release_toy.write_release(benchmark)
     return benchmark
 
 
@@ -116,6 +117,26 @@ def test_harbor_reward_is_the_verdict(folder: Path, tmp_path: Path) -> None:
     assert verify(folder, work, tmp_path / "after") == (0, {"reward": 1.0, "hidden_tests": 1.0})
 
 
+def test_a_release_task_is_exported_without_the_newer_release(toys: Path, tmp_path: Path) -> None:
+    for format in ("swe-bench", "harbor"):
+        status, output = export(toys, tmp_path / format, "--format", format, "--track", "release", "--with-reference")
+        assert status == 0, output
+    row = json.loads((tmp_path / "swe-bench/release.jsonl").read_text())
+    assert json.loads(row["FAIL_TO_PASS"]) == list(release_toy.HIDDEN)
+    assert ("+def mode(" in row["patch"], "+def test_mode(" in row["test_patch"]) == (True, True)
+    folder = tmp_path / "harbor" / release_toy.NAME.replace("/", ".")
+    shown = read_all(folder / "environment") + (folder / "instruction.md").read_text() + row["problem_statement"]
+    assert ("def mode(" in shown, "def test_mode" in shown, "`toylib/modes.py`, a new file" in shown) == (
+        False,
+        False,
+        True,
+    )
+    assert (folder / "tests/benchmark/newer/toylib/modes.py").is_file()
+    work = shutil.copytree(folder / "environment/task", tmp_path / "work")
+    shutil.copytree(folder / "solution/files", work, dirs_exist_ok=True)
+    assert verify(folder, work, tmp_path / "logs") == (0, {"reward": 1.0, "hidden_tests": 1.0})
+
+
 def test_harbor_gets_no_reward_after_a_harness_error(folder: Path, tmp_path: Path) -> None:
     broken = shutil.copytree(folder, tmp_path / "broken")
     for record in broken.glob("tests/benchmark/rebuilds/*.json"):
@@ -190,12 +211,8 @@ def find_newer_python() -> str:
 
 def run_with(program: str, arguments: list[object], packages: list[str], python: str, folder: Path) -> str:
     """What the program prints in a new environment with these packages, without the requirements of the first one."""
-    config = read_pip_config()
-    run_uv(["venv", "--python", python, str(folder)], config, packages[0])
-    install = ["pip", "install", "--python", str(folder), *config.uv_arguments()]
-    run_uv([*install, *packages[1:]], config, packages[0])
-    run_uv([*install, "--no-deps", packages[0]], config, packages[0])
-    ended = subprocess.run([folder / "bin/python", "-c", program, *arguments], capture_output=True, text=True)
+    programs = make_environment(folder, python, packages[0], packages[1:])
+    ended = subprocess.run([programs / "python", "-c", program, *arguments], capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
     return ended.stdout
 

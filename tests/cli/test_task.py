@@ -40,7 +40,7 @@ REMOVED = (
 
 @pytest.fixture(scope="module")
 def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_toy(tmp_path_factory.mktemp("rebuild"))
+    return write_toy(tmp_path_factory.mktemp("rebuild"), {"AGENTS.md": "Work so.\n", ".cursorrules": "Work so.\n"})
 
 
 def run(toys: Path, *arguments: object) -> tuple[int, str]:
@@ -64,7 +64,8 @@ def folder(toys: Path, tmp_path: Path) -> Path:
 
 
 def read_all(folder: Path) -> str:
-    return "\n".join(path.read_text() for path in folder.rglob("*") if path.is_file())
+    files = (path for path in folder.rglob("*") if path.is_file() and ".git" not in path.parts)
+    return "\n".join(path.read_text() for path in files)
 
 
 def test_the_folder_shows_neither_the_reference_nor_hidden_tests(folder: Path) -> None:
@@ -76,7 +77,11 @@ def test_the_folder_shows_neither_the_reference_nor_hidden_tests(folder: Path) -
     for test in VISIBLE:
         assert f"def {test.rpartition('::')[2]}(" in text
     assert str(home()) not in text
-    assert not [path for path in folder.rglob("*") if path.name in {".git", "__pycache__"} or path.suffix == ".pyc"]
+    assert "Work so." not in text
+    git = ["git", "-C", str(folder)]
+    assert subprocess.check_output([*git, "log", "--format=%s"]) == b"The task\n"
+    assert subprocess.check_output([*git, "status", "--short"]) == b""
+    assert not [path for path in folder.rglob("*") if path.name == "__pycache__" or path.suffix == ".pyc"]
 
 
 def test_the_instructions_name_modules_required_names_and_a_command_that_runs(toys: Path, folder: Path) -> None:

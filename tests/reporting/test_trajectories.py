@@ -117,7 +117,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     folder = write_run(root.parent / "agent", benchmark, (10, 5))
     records = [json.loads(line) for line in (folder / "verdicts.jsonl").read_text().splitlines()]
     leaks = [{"kind": "network", "what": f"pypi.example:443 {HOSTILE}", "count": 2}]
-    records = [one | {"agent": FACTS, "leaks": leaks} for one in records]
+    records = [one | {"agent": FACTS, "leaks": leaks if one["status"] == "pass" else []} for one in records]
     (folder / "verdicts.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records))
     attempt = folder / "attempts" / f"{records[0]['instance']}-0"
     attempt.mkdir(parents=True)
@@ -168,7 +168,7 @@ def test_the_page_shows_steps_commands_outputs_and_changes(page: Page) -> None:
 def test_the_page_shows_the_solve_rate_against_cost_tokens_requests_and_time(page: Page) -> None:
     assert page.locator("#effort svg.plot").count() == 4
     cells = page.locator("#effort tbody tr").locator("th, td").all_inner_texts()
-    assert [cell.split("\n")[0] for cell in cells] == ["agent", "50.0 %", "0.2500", "15", "3.0", "1.5"]
+    assert [cell.split("\n")[0] for cell in cells] == ["agent", "50.0 %", "0 of 1", "0.2500", "15", "3.0", "1.5"]
 
 
 def test_a_public_page_has_no_trajectory(run: tuple[Path, Path], tmp_path: Path) -> None:

@@ -38,9 +38,10 @@ _NOT_STARTED, _MOST_AUDITED = 127, 100_000
 _SUSPICIOUS = {
     "download": r"\b(pip3?|uv|conda|poetry)\b[^\n;&|]{0,200}\b(install(?! +(-e +)?\.)|download|add|sync)\b"
     r"|\bnpm +i|\b(curl|wget)\b|\bgit +(clone|fetch|pull)\b",
-    "copies": r"(site|dist)-packages/\S{0,200}({names})|\bpip\S* +(show|cache)|\.cache\b|\.whl\b"
+    "copies": r"(site|dist)-packages/\S{0,200}({names})|\bpip\S* +(show|cache)|(?<![\w)\]])\.cache\b|\.whl\b"
     r"|\b(find|locate|grep -\S+ \S+) +/(usr|root|home|opt|var|etc)?(?=[\s'\"]|$)",
-    "hidden_tests": r"\b(find|locate|ls|cat|grep|rg)\b[^\n]{0,200}(hidden|(rebuilds|components|releases|verdicts)\b)",
+    "hidden_tests": r"\b(find|locate)\b[^\n]{0,200}name\s+\S{0,200}hidden|\bhidden[-_]tests?\b"
+    r"|\b(rebuilds|components|releases)/\S{0,200}\.json|\bverdicts\.jsonl",
     "workspace": r"DLBENCH_HOME|{home}",
     "judge": r"\bkill\b[^\n;&|]{0,200} -?1\b|\b(pkill|killall)\b[^\n;&|]{0,200}(dlbench|bwrap|judge)"
     r"|\bos\.kill\(|/proc/\d+/",
@@ -97,8 +98,7 @@ def open_work(
     with open_cell(task.prepared, None, None, limits) as private:
         cell = AgentCell.make(private, sandbox, mounts, task.packages)
         task.write(cell.work)
-        for words in (("init", "-q"), ("add", "-A", "-f"), ("commit", "-q", "-m", "The task")):
-            run_git(cell.work, *words)
+        commit_folder(cell.work)
         yield cell, shutil.copytree(cell.work, private.folder / "given")
 
 
@@ -138,6 +138,8 @@ class AgentRun:
             plan = cell.describe(command, {**cell.environment, **self._describe_network(), **self.environment})
             ended = run_agent(cell, plan, out / "output.log", relay)
             output = (out / "output.log").read_text(encoding="utf-8", errors="replace")
+            if relay.failure is not None:
+                raise relay.failure
             problem = relay.problem
             if not relay.requests and (self.endpoint is not None or ended.exit == _NOT_STARTED):
                 problem = f"the agent did not start, or asked no model: {output.strip()[-500:]}"
@@ -196,6 +198,12 @@ def run_git(folder: Path, *words: str) -> bytes:
     return subprocess.run([*_GIT, *words], cwd=folder, env=clean, check=True, capture_output=True).stdout
 
 
+def commit_folder(folder: Path) -> None:
+    """Make it a repository of one commit."""
+    for words in (("init", "-q"), ("add", "-A", "-f"), ("commit", "-q", "-m", "The task")):
+        run_git(folder, *words)
+
+
 def _write_patch(given: Path, files: FileSet, patch: Path) -> None:
     for path, content in sorted(files.items(), key=lambda item: item[1] is not None):
         with contextlib.suppress(OSError):  # a file in place of a folder
@@ -213,15 +221,16 @@ def audit(relay: Relay, output: str, names: Iterable[str], known: Iterable[Path]
     was shown."""
     yield from ({"kind": "network", "what": what, "count": count} for what, count in sorted(relay.refused.items()))
     words = {"{names}": "|".join(map(re.escape, names)), "{home}": re.escape(str(home()))}
+    patterns = dict(_SUSPICIOUS)
+    for word, instead in words.items():
+        patterns = {kind: pattern.replace(word, instead) for kind, pattern in patterns.items()}
     found: Counter[tuple[str, str]] = Counter()
     commands = [one for turn in relay.turns for one in list_commands(turn)] or output[:_MOST_AUDITED].splitlines()
     for command in dict.fromkeys(commands):
         command = command[:_MOST_AUDITED]
         for folder in known:
             command = command.replace(str(folder), "")
-        for kind, pattern in _SUSPICIOUS.items():
-            for word, instead in words.items():
-                pattern = pattern.replace(word, instead)
+        for kind, pattern in patterns.items():
             if match := re.search(pattern, command):
                 found[kind, command[max(0, match.start() - 80) : match.end() + 80]] += 1
     yield from ({"kind": kind, "what": what, "count": count} for (kind, what), count in found.items())

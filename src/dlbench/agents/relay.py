@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from dlbench.generation.budget import CHARACTERS_PER_TOKEN, Budget
 from dlbench.generation.providers import Endpoint, Secrets, find_proxy
@@ -55,6 +55,8 @@ class Relay:
     cost: float | None = 0.0
     problem: str = ""
     """Why the last request for a completion got none, if that is the endpoint's fault."""
+    failure: OSError | None = None
+    """Why the log could not be written, such as a full disk."""
     has_answered: bool = False
     """The endpoint has answered with a completion."""
 
@@ -75,10 +77,13 @@ class Relay:
 
     def record(self, **entry: object) -> None:
         line = self.hide(dump({"time": round(time.time(), 3), **entry})) + "\n"
-        with self._lock, self.log.open("a", encoding="utf-8") as file:
-            self._written += len(line)
-            if self._written <= _MOST_LOG:
-                file.write(line)
+        try:
+            with self._lock, self.log.open("a", encoding="utf-8") as file:
+                self._written += len(line)
+                if self._written <= _MOST_LOG:
+                    file.write(line)
+        except OSError as error:  # the agent gets its answer, which is paid for, and the attempt ends
+            self.failure = error
 
     def refuse(self, what: str) -> None:
         if self.refused.total() < _MOST_REFUSED:
@@ -90,12 +95,14 @@ class Relay:
         parts, base = urlsplit(url), urlsplit(self.endpoint.base_url if self.endpoint is not None else "")
         root = base.path.rstrip("/") + "/"
         is_same = not parts.netloc or (parts.scheme, parts.netloc) == (base.scheme, base.netloc.rpartition("@")[2])
-        if not base.netloc or not is_same or not parts.path.startswith(root) or ".." in parts.path:
+        if not base.netloc or not is_same or not parts.path.startswith(root) or ".." in unquote(parts.path):
             return None
         return parts.path[len(root) - 1 :] + (f"?{parts.query}" if parts.query else "")
 
     def find_reason(self) -> str:
         """To stop the attempt."""
+        if self.failure is not None:
+            return "log"
         return "tokens" if self.most_tokens is not None and self.tokens.total() >= self.most_tokens else ""
 
     def prepare(self, path: str, body: bytes) -> tuple[bytes, list[Any]]:

@@ -245,14 +245,18 @@ def run_agent(
             start_new_session=True,
         )
         child.close()
-        began, room = time.monotonic(), [_MOST_OUTPUT] * len(files)
+        began, room, failures = time.monotonic(), [_MOST_OUTPUT] * len(files), list[OSError]()
         pipes = [stack.enter_context(pipe) for pipe in (process.stdout, process.stderr) if pipe is not None]
 
         def record(number: int) -> None:
             """From a pipe, so that the agent cannot change what it wrote."""
             while data := os.read(pipes[number].fileno(), 1 << 16):
-                files[number].write(data[: room[number]])
-                room[number] = max(0, room[number] - len(data))
+                try:
+                    files[number].write(data[: room[number]])
+                    room[number] = max(0, room[number] - len(data))
+                except OSError as error:  # a full disk ends the attempt; a pipe that nobody reads would block it
+                    failures.append(error)
+                    room[number] = 0
 
         recorders = [threading.Thread(target=record, args=(number,)) for number in range(len(pipes))]
         for recorder in recorders:
@@ -273,6 +277,8 @@ def run_agent(
                 recorder.join()
             subprocess.run(["chmod", "-R", "u+rwX", *cell.writable], check=False, capture_output=True)
     check_stop()
+    if failures:
+        raise failures[0]
     exit_status = None if watch.stopped else process.returncode
     return Ended(exit_status, watch.stopped, time.monotonic() - began, watch.memory_mb)
 

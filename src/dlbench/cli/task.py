@@ -1,5 +1,6 @@
 """The commands `task …`: check out and submit tasks of many files; and their validation."""
 
+import shutil
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,13 +48,16 @@ def checkout(
     folder: Annotated[Path, typer.Argument(help="A new folder.")],
     benchmark: BenchmarkOption = None,
 ) -> None:
-    """Write the folder in which the task is solved: code, visible tests, instructions."""
+    """Write the folder in which the task is solved, a git repository: code, visible tests, instructions."""
+    from dlbench.agents.attempts import commit_folder
     from dlbench.execution.task_folder import write_folder
     from dlbench.workspace.environment import lock_of
 
     chosen = open_tasks(Chosen(benchmark, instance=[name]))[0]
     loaded = dataset.load(benchmark)
     write_folder(chosen, folder, lock_of(chosen.prepared.project, loaded.root).read_text(encoding="utf-8"))
+    if shutil.which("git"):
+        commit_folder(folder)
     typer.echo(f"wrote {folder}: read INSTRUCTIONS.md there")
     typer.echo(f"an interpreter with the packages: {chosen.prepared.python}", err=True)
 
@@ -161,8 +165,8 @@ def open_tasks(chosen: Chosen, track: Track | None = None) -> "list[OpenTask]":
 def open_records(benchmark: "TrackBenchmark") -> "list[OpenTask]":
     """The tasks of a benchmark that is opened on their track, with their releases, which are fetched."""
     from dlbench.dataset.file_task import FileTask
-    from dlbench.execution.file_task import OpenTask
+    from dlbench.execution.file_task import open_task
 
     records = [one for one in benchmark.instances.values() if isinstance(one, FileTask)]
     prepared = prepare_named(benchmark, [one.project for one in records])
-    return [OpenTask(one, prepared[one.project]) for one in records]
+    return [open_task(one, prepared[one.project], benchmark.root, log) for one in records]

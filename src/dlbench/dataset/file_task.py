@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from dlbench.dataset.labels import Track
-from dlbench.dataset.records import InnerPath, Labels, Record, Sha256, Votes
+from dlbench.dataset.records import InnerPath, Labels, Project, Record, Sha256, Votes
 from dlbench.dataset.skeleton import cut_definitions, reduce_tree
 
 LEAST_TESTS = 10
@@ -156,6 +156,22 @@ class Release(FileTask):
     """What a later release of the project changed."""
 
     track = Track.RELEASE
+    least_tests = 3
+
+    newer: Project
+    """The later release; what judges are its tests, under the names that `rename_tests` gives."""
+    taken: Annotated[tuple[str, ...], Field(min_length=1)]
+    """What the solution has of it: files, and definitions (`path::qualname`)."""
+
+    @model_validator(mode="after")
+    def _same_project(self) -> "Release":
+        if self.newer.name != self.project or self.newer.version == self.version:
+            raise ValueError(f"newer is {self.newer.name} {self.newer.version}, no other release of {self.project}")
+        return self
+
+    def reduce(self, tree: Path) -> dict[str, str]:
+        """The older release as it is; files that it does not have are to be written."""
+        return {path: (tree / path).read_bytes().decode() for path in self.files if (tree / path).is_file()}
 
 
 KINDS: dict[Track, type[FileTask]] = {kind.track: kind for kind in (Rebuild, Component, Release)}

@@ -144,4 +144,5 @@ class FileJudge:
 def write_answer(task: OpenTask, *, solved: bool) -> str:
     """An answer with the whole files of the solution, or of what is given."""
     files = task.reference if solved else task.base
-    return "\n\n".join(fenced(text.decode(*_ENCODING), f"python {path}") for path, text in files.items())
+    texts = {path: content.decode(*_ENCODING) for path, content in files.items() if content is not None}
+    return "\n\n".join(fenced(text, f"python {path}") for path, text in texts.items())

@@ -6,8 +6,9 @@ memory, run text, replace what others define, or decide comparisons. An answer w
 """
 
 import ast
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 
+from dlbench.execution.file_sets import FileSet
 from dlbench.execution.ordinary_names import list_aliases, list_imports
 from dlbench.execution.scopes import Function, Scope, get_root, get_text, list_bound, list_stored
 from dlbench.parsing import parse
@@ -80,13 +81,13 @@ _BY_NAME = frozenset({"getattr", "setattr", "delattr", "hasattr"})
 _SETTERS = frozenset({"setattr", "delattr", "__setattr__", "__delattr__"})
 
 
-def screen_files(answer: Mapping[str, bytes], release: Mapping[str, bytes], packages: Collection[str]) -> list[str]:
+def screen_files(answer: FileSet, release: FileSet, packages: Collection[str]) -> list[str]:
     """What the answer uses beyond the release, each with its place. `packages`: top-level names of the project's own
     modules."""
-    known = {what for source in release.values() for what, _ in _list_uses(source, packages)}
+    known = {what for source in release.values() for what, _ in _list_uses(source or b"", packages)}
     found = []
     for path, source in sorted(answer.items()):
-        uses = sorted(set(_list_uses(source, packages)), key=lambda use: (use[1], use[0]))
+        uses = sorted(set(_list_uses(source or b"", packages)), key=lambda use: (use[1], use[0]))
         found += [f"{path}:{line}: {what}" for what, line in uses if what not in known]
     return found
 

@@ -13,16 +13,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from dlbench.dataset.file_task import FileTask
+from dlbench.dataset.file_task import FileTask, Release
 from dlbench.dataset.skeleton import hash_skeleton
 from dlbench.execution.engine import Engine
 from dlbench.execution.file_screen import screen_files
 from dlbench.execution.file_sets import FileSet, choose_counted, find_packages, looks_like_test, open_tree
 from dlbench.execution.isolated_run import RunOptions, TestRun, run_tests
 from dlbench.execution.reference_profile import profile_folder
+from dlbench.execution.release_files import make_reference, make_tests
 from dlbench.jsonl import write_whole
 from dlbench.runs.verdict import Outcome, Status, Verdict
-from dlbench.workspace import Prepared, home
+from dlbench.workspace import Log, Prepared, fetch, home
+from dlbench.workspace.home import quiet
 
 _SHOWN = 20
 """Messages of failed tests that a verdict keeps."""
@@ -42,7 +44,7 @@ class OpenTask:
         return {path: text.encode() for path, text in self.record.reduce(self.prepared.tree).items()}
 
     @cached_property
-    def reference(self) -> dict[str, bytes]:
+    def reference(self) -> FileSet:
         """The files of the solution."""
         places = {path: self.prepared.tree / path for path in self.record.files}
         return {path: place.read_bytes() for path, place in places.items() if place.is_file()}
@@ -51,6 +53,16 @@ class OpenTask:
     def tests(self) -> dict[str, bytes]:
         """Files that replace the release's when judging, whatever an answer has there."""
         return {}
+
+    @cached_property
+    def visible_tests(self) -> dict[str, bytes]:
+        """Those of them that whoever solves the task sees."""
+        return {}
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What the solution depends on beside the record's files and what is given."""
+        return ()
 
     @cached_property
     def packages(self) -> set[str]:
@@ -62,6 +74,45 @@ class OpenTask:
     def concealed(self) -> tuple[str, ...]:
         """Where a sandbox that does not hide other files would show the reference."""
         return (str(self.prepared.tree.parent), str(home() / "archives"))
+
+
+@dataclass(frozen=True)
+class OpenRelease(OpenTask):
+    """A release task: definitions of the newer release laid onto the older one, and its tests."""
+
+    record: Release
+    newer: Path
+
+    @cached_property
+    def reference(self) -> FileSet:
+        return make_reference(self.prepared.tree, self.newer, self.record.taken, self.prepared.project.import_root)
+
+    @cached_property
+    def tests(self) -> dict[str, bytes]:
+        return self._make_tests((*self.record.visible, *self.record.hidden))
+
+    @cached_property
+    def visible_tests(self) -> dict[str, bytes]:
+        return self._make_tests(self.record.visible) if self.record.visible else {}
+
+    def _make_tests(self, tests: Sequence[str]) -> dict[str, bytes]:
+        made = make_tests(self.prepared.tree, self.newer, tests, self.packages)
+        return {path: content for path, content in made.items() if content is not None}
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        return (self.newer.parent.name, self.record.taken)
+
+    @property
+    def concealed(self) -> tuple[str, ...]:
+        return (*super().concealed, str(self.newer.parent))
+
+
+def open_task(record: FileTask, prepared: Prepared, root: Path, log: Log = quiet) -> OpenTask:
+    """`root`: the benchmark's folder. The newer release of a release task is fetched."""
+    if isinstance(record, Release):
+        return OpenRelease(record, prepared, fetch(record.newer, root, log))
+    return OpenTask(record, prepared)
 
 
 @dataclass(frozen=True)
@@ -78,7 +129,7 @@ def profile_release(engine: Engine, task: OpenTask, workers: int) -> ReleaseProf
     """Run the task's tests on the solution, once per machine and version of what they depend on."""
     tests = task.record.tests
     key = hashlib.sha256(
-        json.dumps([task.record.id, task.record.files, tests, task.record.sha256]).encode()
+        json.dumps([task.record.id, task.record.files, tests, task.record.sha256, *task.identity]).encode()
     ).hexdigest()[:24]
     path = profile_folder(engine, task.prepared) / f"{key}.files"
     try:

@@ -43,13 +43,13 @@ def list_changed(before: Path, after: Path) -> list[str]:
     return sorted(both | (old ^ new))
 
 
+def is_agent_file(path: str) -> bool:
+    return any(map(_AGENT_FILES.fullmatch, PurePosixPath(path).parts))
+
+
 def remove_agent_files(tree: Path) -> dict[str, bytes | None]:
-    found: dict[str, bytes | None] = {}
-    for here, _, names in os.walk(tree):
-        for path in (Path(here, name).relative_to(tree) for name in names):
-            if any(_AGENT_FILES.fullmatch(part) for part in path.parts):
-                found[path.as_posix()] = None
-    return found
+    found = (Path(here, name).relative_to(tree).as_posix() for here, _, names in os.walk(tree) for name in names)
+    return {path: None for path in found if is_agent_file(path)}
 
 
 def make_reference(before: Path, after: Path, taken: Collection[str], import_root: str) -> dict[str, bytes | None]:

@@ -1,7 +1,7 @@
 """Write the folder in which a task of many files is solved, and read an answer from it.
 
 The folder holds the release with what is given and the visible tests. It must not show what is asked for: no hidden
-test, no compiled file, no copy of a reduced module, no path of the workspace.
+test, no compiled file, no copy of a reduced module, no path of the workspace; nor the project's own words for agents.
 """
 
 import ast
@@ -17,6 +17,7 @@ from dlbench.dataset.target import find_body
 from dlbench.errors import DLBenchError
 from dlbench.execution.file_sets import find_packages
 from dlbench.execution.file_task import OpenTask
+from dlbench.execution.release_files import is_agent_file
 from dlbench.execution.scopes import Function
 from dlbench.parsing import parse, unparse
 
@@ -59,7 +60,7 @@ def build_folder(task: OpenTask) -> dict[str, bytes]:
     for test in (*record.visible, *record.unchanged):
         visible.setdefault(test.partition("::")[0], []).append(test)
     found: dict[str, bytes] = {}
-    for path in sorted(_list_files(tree)):
+    for path in sorted(path for path in _list_files(tree) if not is_agent_file(path)):
         source = _resolve(tree, path)
         if source in task.base:
             found[path] = task.base[source]
@@ -67,14 +68,14 @@ def build_folder(task: OpenTask) -> dict[str, bytes]:
             found[path] = cut_tests((tree / source).read_bytes(), visible.get(source, []), record.hidden)
         elif source:
             found[path] = (tree / source).read_bytes()
-    references = {content for content in task.reference.values() if len(content) > _LEAST_BYTES}
+    references = {content for content in task.reference.values() if content and len(content) > _LEAST_BYTES}
     found = {path: content for path, content in found.items() if path in record.files or content not in references}
     texts = {path: content for path, content in found.items() if path.endswith(".py")}
     for path in hidden_files - visible.keys():
         stem = PurePosixPath(path).stem.encode()
         if not any(stem in content for other, content in texts.items() if other != path):
             found.pop(path, None)
-    return found
+    return found | task.visible_tests
 
 
 def _resolve(tree: Path, path: str) -> str:
@@ -174,7 +175,7 @@ def render_instructions(task: OpenTask) -> str:
 def describe_asked(task: OpenTask) -> str:
     """What is to be done, and where, as Markdown."""
     record = task.record
-    places = "\n".join(f"- `{place}`" for place in record.files)
+    places = "\n".join(f"- `{place}`{'' if place in task.base else ', a new file'}" for place in record.files)
     if isinstance(record, Rebuild):
         return _REBUILD.format(count=len(record.files), modules=places)
     if isinstance(record, Component):
@@ -232,7 +233,7 @@ def list_copies(task: OpenTask) -> Iterator[tuple[str, str]]:
     """Files of the folder with the reduced module of which they hold most bodies. Single bodies that modules share are
     no copy."""
     shown = {body for content in task.base.values() for body in _list_bodies(content)}
-    removed = {path: set(_list_bodies(content)) - shown for path, content in task.reference.items()}
+    removed = {path: set(_list_bodies(content)) - shown for path, content in task.reference.items() if content}
     for path, content in build_folder(task).items():
         if path.endswith(".py") and path not in task.record.files:
             found = set(_list_bodies(content))

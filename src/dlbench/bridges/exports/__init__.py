@@ -15,7 +15,7 @@ from dlbench.bridges.exports.swe_bench import make_swe_bench_row
 from dlbench.dataset import Benchmark, Instance, Project
 from dlbench.dataset.file_task import FileTask
 from dlbench.errors import DLBenchError
-from dlbench.execution.file_task import OpenTask
+from dlbench.execution.file_task import open_task
 from dlbench.generation.sources import Sources
 from dlbench.jsonl import rewrite, write_whole
 from dlbench.reporting.export import has_parquet, write_parquet
@@ -164,7 +164,7 @@ def export_file_tasks(
     with building(out) as folder:
         rows = []
         for record in records:
-            task = OpenTask(record, releases[record.project])
+            task = open_task(record, releases[record.project], benchmark.root, log)
             if format is Format.HARBOR:
                 write_harbor_task(benchmark, task, options, folder)
             else:

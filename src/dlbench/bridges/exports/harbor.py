@@ -6,6 +6,7 @@ it: no process or file of the agent can reach the judge, the hidden tests or the
 
 import json
 import re
+import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
@@ -16,7 +17,7 @@ from dlbench import __version__
 from dlbench.bridges.exports.rows import ExportOptions
 from dlbench.dataset import Benchmark
 from dlbench.dataset.tracks import name_file, write_task
-from dlbench.execution.file_task import OpenTask
+from dlbench.execution.file_task import OpenRelease, OpenTask
 from dlbench.execution.task_folder import INSTRUCTIONS, REQUIREMENTS, write_folder
 from dlbench.jsonl import write_whole
 from dlbench.workspace.environment import lock_of
@@ -24,7 +25,7 @@ from dlbench.workspace.uv import pinned
 
 IMAGE = f"dlbench:{__version__}"
 """The image that the verifier starts from: docs/containers.md."""
-_WORK = "/task"
+_WORK, _COMPILED = "/task", shutil.ignore_patterns("__pycache__")
 _SECONDS = {"agent": 1800.0, "build": 3600.0, "verifier": 3600.0}
 _ENVIRONMENT = """FROM python:{python}-slim-bookworm
 # hadolint ignore=DL3008
@@ -94,11 +95,12 @@ def write_harbor_task(benchmark: Benchmark, task: OpenTask, options: ExportOptio
     write_whole(folder / "tests/test.sh", _TEST.format(**values))
     _write_records(benchmark, task, folder / "tests/benchmark")
     if options.licences and options.licences[project.name]:
+        files = folder / "solution/files"
         for path, content in task.reference.items():
-            place = folder / "solution/files" / path
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(content)
-        write_whole(folder / "solution/solve.sh", _SOLVE.format(work=_WORK))
+            (files / path).parent.mkdir(parents=True, exist_ok=True)
+            (files / path).write_bytes(content or b"")
+        gone = [f"rm {shlex.quote(f'{_WORK}/{path}')}\n" for path, content in task.reference.items() if content is None]
+        write_whole(folder / "solution/solve.sh", _SOLVE.format(work=_WORK) + "".join(gone))
 
 
 def name_folder(task_id: str) -> str:
@@ -112,10 +114,15 @@ def _write_records(benchmark: Benchmark, task: OpenTask, root: Path) -> None:
         (root / name).mkdir(parents=True)
     write_whole(root / "VERSION", f"{benchmark.version}\n")
     shutil.copy(lock_of(project, benchmark.root), root / "locks")
-    write_task(root, task.record)
+    record = task.record
+    if isinstance(task, OpenRelease) and task.record.newer.path is not None:
+        shutil.copytree(task.newer, root / "newer", ignore=_COMPILED)
+        newer = task.record.newer.model_copy(update={"path": "newer", "sha256": None})
+        record = task.record.model_copy(update={"newer": newer})
+    write_task(root, record)
     text = benchmark.files[project.name].read_text(encoding="utf-8")
     if project.path is not None:
-        shutil.copytree(task.prepared.tree, root / "source", ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(task.prepared.tree, root / "source", ignore=_COMPILED)
         text = re.sub(r"(?m)^path = .*$", 'path = "source"', re.sub(r"(?m)^sha256 = .*\n", "", text))
     write_whole(root / f"projects/{project.name}.toml", text)
 

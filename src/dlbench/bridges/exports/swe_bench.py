@@ -8,7 +8,7 @@ import json
 import tempfile
 from pathlib import Path
 
-from dlbench.agents.attempts import run_git
+from dlbench.agents.attempts import commit_folder, run_git
 from dlbench.bridges.exports.rows import ExportOptions, Row
 from dlbench.dataset import Benchmark
 from dlbench.execution.file_sets import FileSet
@@ -26,15 +26,15 @@ def make_swe_bench_row(benchmark: Benchmark, task: OpenTask, options: ExportOpti
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         write_folder(task, folder, lock_of(project, benchmark.root).read_text(encoding="utf-8"))
-        for words in (("init", "-q"), ("add", "-A", "-f"), ("commit", "-q", "-m", "The task")):
-            run_git(folder, *words)
+        commit_folder(folder)
         bundle = out.resolve() / REPOSITORIES / f"{name}.bundle"
         bundle.parent.mkdir(exist_ok=True)
         run_git(folder, "bundle", "create", "-q", str(bundle), "HEAD", "main")
         statement = (folder / INSTRUCTIONS).read_text(encoding="utf-8")
         commit = run_git(folder, "rev-parse", "HEAD").decode().strip()
         hidden = {test.partition("::")[0] for test in record.hidden}
-        tests = {path: (task.prepared.tree / path).read_bytes() for path in hidden} | task.tests
+        own = hidden - task.tests.keys()
+        tests = {path: (task.prepared.tree / path).read_bytes() for path in own} | task.tests
         has_reference = bool(options.licences and options.licences[project.name])
         patch = _diff(folder, task.reference) if has_reference else ""
         test_patch = _diff(folder, tests)
@@ -62,8 +62,11 @@ def make_swe_bench_row(benchmark: Benchmark, task: OpenTask, options: ExportOpti
 def _diff(folder: Path, files: FileSet) -> str:
     """From the commit to the commit with these files; the folder is left as the commit has it."""
     for path, content in files.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_bytes(content or b"")
+        if content is None:
+            (folder / path).unlink(missing_ok=True)
+        else:
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_bytes(content)
     run_git(folder, "add", "-A", "-f")
     patch = run_git(folder, "diff", "--cached", "--binary").decode("utf-8", "surrogateescape")
     run_git(folder, "reset", "-q", "--hard")

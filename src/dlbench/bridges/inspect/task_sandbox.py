@@ -27,7 +27,7 @@ from dlbench.dataset.file_task import FileTask
 from dlbench.dataset.labels import Track
 from dlbench.dataset.tracks import open_track
 from dlbench.execution import Engine, Limits, choose_sandbox
-from dlbench.execution.file_task import OpenTask
+from dlbench.execution.file_task import OpenTask, open_task
 from dlbench.execution.sandbox import remove_leftovers
 from dlbench.execution.supervise import stop_event
 from dlbench.registry import find_known
@@ -58,7 +58,8 @@ def open_tasks(settings: Settings) -> dict[str, OpenTask]:
     whole = open_track(read_benchmark(settings.benchmark), settings.track)
     chosen = [find_known(one, whole.instances, f"{settings.track} task") for one in settings.instances]
     records = [one for one in chosen or whole.instances.values() if isinstance(one, FileTask)]
-    return {one.id: OpenTask(one, prepare(whole.projects[one.project], whole.root, print)) for one in records}
+    prepared = {one.project: prepare(whole.projects[one.project], whole.root, print) for one in records}
+    return {one.id: open_task(one, prepared[one.project], whole.root, print) for one in records}
 
 
 @cache

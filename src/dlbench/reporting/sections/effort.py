@@ -26,12 +26,21 @@ _FIGURES: dict[str, tuple[Callable[[Mapping[str, Any]], float | None], str]] = {
 """Of an attempt, and how its mean is written."""
 
 
+def list_judged(run: Run) -> list[Mapping[str, Any]]:
+    """The attempts of an agent that have a verdict."""
+    return [one for one in run.verdicts if "agent" in one and one["status"] != Status.HARNESS_ERROR]
+
+
 def average(run: Run, figure: str) -> float:
-    """Over the attempts of an agent that have a verdict; NaN if one of them does not have the figure."""
-    judged = [one["agent"] for one in run.verdicts if "agent" in one and one["status"] != Status.HARNESS_ERROR]
-    values = [_FIGURES[figure][0](facts) for facts in judged]
+    """Over the judged attempts; NaN if one of them does not have the figure."""
+    values = [_FIGURES[figure][0](one["agent"]) for one in list_judged(run)]
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known and len(known) == len(values) else math.nan
+
+
+def count_without_leaks(run: Run) -> str:
+    clean = [one for one in list_judged(run) if not one.get("leaks")]
+    return f"{sum(one['status'] == Status.PASS for one in clean)} of {len(clean)}"
 
 
 @section("effort", "Cost, tokens, requests and time", order=30, on_functions=False)
@@ -42,10 +51,15 @@ def effort(data: ReportData) -> list[Block]:
     rows = []
     for name, found in means.items():
         cells = [number(found[figure], form) for figure, (_, form) in _FIGURES.items()]
-        rows.append([name, percent(data.summaries[name].overall.pass_at_1), *cells])
+        shown = [percent(data.summaries[name].overall.pass_at_1), count_without_leaks(data.runs[name])]
+        rows.append([name, *shown, *cells])
     plots = [plot for figure in _FIGURES if (plot := _draw(data, figure, means))]
-    note = "Means of an attempt; harness errors are left out. A request is one step of an agent."
-    table = Table((["run", "pass@1", *_FIGURES], rows), "Cost, tokens, requests and time of an attempt")
+    note = (
+        "Means of an attempt; harness errors are left out. A request is one step of an agent. Without leaks: how many"
+    )
+    note += " passed of those that did not try to reach more than the task shows."
+    head = ["run", "pass@1", "without leaks", *_FIGURES]
+    table = Table((head, rows), "Cost, tokens, requests and time of an attempt")
     return [run_legend(data.names), plots, table, Text(note)]
 
 
