@@ -69,6 +69,7 @@ def write_release(benchmark: Path) -> None:
             id=NAME,
             project="toylib",
             version="1.0",
+            older=project,
             newer=project.model_copy(update={"version": "1.1", "path": "../newer"}),
             taken=("toylib/modes.py", "toylib/core.py::Counter.back"),
             files=files,

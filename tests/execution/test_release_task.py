@@ -27,6 +27,6 @@ def test_a_release_of_another_project_is_refused(tmp_path: Path) -> None:
     root = write_toy(tmp_path)
     write_release(root)
     [record] = root.glob("releases/*.json")
-    record.write_text(record.read_text().replace('"name": "toylib"', '"name": "other"'))
-    with pytest.raises(DLBenchError, match=r"newer is other 1\.1, no other release of toylib"):
+    record.write_text(record.read_text().replace('"version": "1.1"', '"version": "1.0"'))
+    with pytest.raises(DLBenchError, match=r"newer is toylib 1\.0, no other release of toylib"):
         read_tasks(root)

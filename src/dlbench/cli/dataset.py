@@ -90,7 +90,7 @@ def show(
     known: dict[str, TrackInstance] = {**loaded.instances, **read_tasks(loaded.root)}
     found = find_known(instance, known, "instance")
     if isinstance(found, FileTask):
-        _show_task(found, loaded.projects[found.project], source=source, json=json)
+        _show_task(found, found.find_base(loaded.projects), source=source, json=json)
         return
     project = loaded.project_of(found)
     reference = Sources(loaded, log).reference(found.id) if source else None

@@ -113,18 +113,23 @@ def prepare_projects(benchmark: "dataset.Benchmark", instances: "list[dataset.In
 
 
 def prepare_named(benchmark: "TrackBenchmark", names: "Iterable[str]") -> "dict[str, Prepared]":
+    known = (find_known(name, benchmark.projects, "project", str(benchmark.root)) for name in dict.fromkeys(names))
+    return {one.project.name: one for one in prepare_each(known, benchmark.root)}
+
+
+def prepare_each(projects: "Iterable[dataset.Project]", root: "Path") -> "list[Prepared]":
+    """`root`: the benchmark's folder."""
     from dlbench.workspace import prepare
 
     groups: dict[str, list[dataset.Project]] = {}
-    for name in dict.fromkeys(names):
-        project = find_known(name, benchmark.projects, "project", str(benchmark.root))
+    for project in projects:
         groups.setdefault(project.environment, []).append(project)
 
     def prepare_group(projects: "list[dataset.Project]") -> "list[Prepared]":
-        return [prepare(project, benchmark.root, log) for project in projects]
+        return [prepare(project, root, log) for project in projects]
 
     with ThreadPoolExecutor(_BUILDS) as threads:  # one environment is downloaded while another is compiled
-        return {one.project.name: one for found in threads.map(prepare_group, groups.values()) for one in found}
+        return [one for found in threads.map(prepare_group, groups.values()) for one in found]
 
 
 def judge_into(

@@ -10,7 +10,7 @@ import typer
 
 from dlbench import __version__, dataset
 from dlbench.cli.app import CORES, BenchmarkOption, Chosen, JsonOption, SandboxOption, WorkerOptions, add_group, command
-from dlbench.cli.engine import make_engine, prepare_named
+from dlbench.cli.engine import make_engine, prepare_each
 from dlbench.cli.output import counted, log, print_json
 from dlbench.dataset.labels import Track
 from dlbench.errors import DLBenchError
@@ -168,5 +168,8 @@ def open_records(benchmark: "TrackBenchmark") -> "list[OpenTask]":
     from dlbench.execution.file_task import open_task
 
     records = [one for one in benchmark.instances.values() if isinstance(one, FileTask)]
-    prepared = prepare_named(benchmark, [one.project for one in records])
-    return [open_task(one, prepared[one.project], benchmark.root, log) for one in records]
+    bases = {f"{one.project} {one.version}": one.find_base(benchmark.projects) for one in records}
+    prepared = {
+        f"{one.project.name} {one.project.version}": one for one in prepare_each(bases.values(), benchmark.root)
+    }
+    return [open_task(one, prepared[f"{one.project} {one.version}"], benchmark.root, log) for one in records]

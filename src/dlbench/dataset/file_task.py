@@ -6,6 +6,7 @@ the releases on the user's machine.
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
@@ -101,6 +102,15 @@ class FileTask(Record):
     def tests(self) -> tuple[str, ...]:
         return (*self.visible, *self.hidden, *self.unchanged)
 
+    @property
+    def tests_of_base(self) -> tuple[str, ...]:
+        """Those that pytest finds in the release that is changed."""
+        return self.tests
+
+    def find_base(self, projects: Mapping[str, Project]) -> Project:
+        """The release that is changed."""
+        return projects[self.project]
+
     def reduce(self, tree: Path) -> dict[str, str]:
         """The text of each file that is given instead of the release's."""
         raise NotImplementedError
@@ -158,6 +168,8 @@ class Release(FileTask):
     track = Track.RELEASE
     least_tests = 3
 
+    older: Project
+    """The release that is changed, with the requirements of both."""
     newer: Project
     """The later release; what judges are its tests, under the names that `rename_tests` gives."""
     taken: Annotated[tuple[str, ...], Field(min_length=1)]
@@ -167,7 +179,16 @@ class Release(FileTask):
     def _same_project(self) -> "Release":
         if self.newer.name != self.project or self.newer.version == self.version:
             raise ValueError(f"newer is {self.newer.name} {self.newer.version}, no other release of {self.project}")
+        if (self.older.name, self.older.version) != (self.project, self.version):
+            raise ValueError(f"older is {self.older.name} {self.older.version}, not {self.project} {self.version}")
         return self
+
+    @property
+    def tests_of_base(self) -> tuple[str, ...]:
+        return self.unchanged
+
+    def find_base(self, projects: Mapping[str, Project]) -> Project:
+        return self.older
 
     def reduce(self, tree: Path) -> dict[str, str]:
         """The older release as it is; files that it does not have are to be written."""

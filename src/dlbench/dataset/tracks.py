@@ -97,8 +97,8 @@ def check_tasks(root: Path, projects: Mapping[str, Project]) -> tuple[list[FileT
         if project is None:
             fix = f"write projects/{record.project}.toml"
             problems.append(Problem(Kind.UNKNOWN_PROJECT, where, f"there is no project {record.project!r}", fix))
-        elif project.version != record.version:
-            what = f"it was made from {record.version}, and the project's record names {project.version}"
+        elif (base := record.find_base(projects)).version != record.version:
+            what = f"it was made from {record.version}, and the project's record names {base.version}"
             problems.append(Problem(Kind.SOURCE_MISMATCH, where, what, "construct the task again"))
     return records, problems
 

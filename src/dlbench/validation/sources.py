@@ -7,7 +7,7 @@ that also occur in a project's source, tests or documentation count as a copy.
 import hashlib
 import json
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -27,7 +27,7 @@ from dlbench.execution.sandbox.base import inside_key
 from dlbench.execution.supervise import supervise
 from dlbench.jsonl import write_whole
 from dlbench.parsing import parse
-from dlbench.workspace import Prepared, home, prepare
+from dlbench.workspace import Prepared, fetch, home, prepare
 from dlbench.workspace.environment import prepared_if_ready
 
 _PROJECTS = 3  # side by side: one is downloaded while others are compiled or their tests collected
@@ -37,15 +37,21 @@ def check_sources(
     benchmark: Benchmark, instances: list[Instance], engine: Engine, log: Callable[[str], None]
 ) -> list[Problem]:
     known = read_tasks(benchmark.root).values()
+    releases = [task for task in known if isinstance(task, Release)]
 
     def check(project: Project) -> list[Problem]:
         mine = [instance for instance in instances if instance.project == project.name]
-        tasks = [task for task in known if task.project == project.name]
+        tasks = [task for task in known if task.project == project.name and task not in releases]
         return _check_project(benchmark, project, mine, tasks, engine, log) if mine or tasks else []
+
+    def check_release(task: Release) -> list[Problem]:
+        fetch(task.newer, benchmark.root, log)
+        return _check_project(benchmark, task.older, [], [task], engine, log)
 
     may_quote = read_rules(benchmark.root).docstring_prompts
     with ThreadPoolExecutor(_PROJECTS) as threads:
-        problems = [problem for found in threads.map(check, benchmark.projects.values()) for problem in found]
+        groups = [*threads.map(check, benchmark.projects.values()), *threads.map(check_release, releases)]
+    problems = [problem for found in groups for problem in found]
     return [one for one in problems if not (may_quote and one.kind is Kind.PROMPT_LEAKS_DOCSTRING)]
 
 
@@ -53,7 +59,7 @@ def _check_project(
     benchmark: Benchmark,
     project: Project,
     instances: list[Instance],
-    tasks: list[FileTask],
+    tasks: Sequence[FileTask],
     engine: Engine,
     log: Callable[[str], None],
 ) -> list[Problem]:
@@ -69,7 +75,7 @@ def _check_project(
         places[task.id] = place_task(task)
         problems += check_task(task, prepared.tree, places[task.id])
     log(f"collecting the tests of {project.name}")
-    tests = {instance.id: instance.tests for instance in instances} | {one.id: one.tests for one in tasks}
+    tests = {instance.id: instance.tests for instance in instances} | {one.id: one.tests_of_base for one in tasks}
     try:
         files = {test.partition("::")[0] for each in tests.values() for test in each}
         known = collect(engine, prepared, sorted(files))

@@ -160,11 +160,11 @@ def export_file_tasks(
     """Tasks of many files: the code that is given, which is read from the releases, is part of the export."""
     _check_new(out)
     projects = list_projects(benchmark, records)
-    releases = {project.name: fetch_to_read(project, benchmark.root, log) for project in projects}
     with building(out) as folder:
         rows = []
         for record in records:
-            task = open_task(record, releases[record.project], benchmark.root, log)
+            release = fetch_to_read(record.find_base(benchmark.projects), benchmark.root, log)
+            task = open_task(record, release, benchmark.root, log)
             if format is Format.HARBOR:
                 write_harbor_task(benchmark, task, options, folder)
             else:

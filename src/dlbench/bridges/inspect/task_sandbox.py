@@ -58,8 +58,8 @@ def open_tasks(settings: Settings) -> dict[str, OpenTask]:
     whole = open_track(read_benchmark(settings.benchmark), settings.track)
     chosen = [find_known(one, whole.instances, f"{settings.track} task") for one in settings.instances]
     records = [one for one in chosen or whole.instances.values() if isinstance(one, FileTask)]
-    prepared = {one.project: prepare(whole.projects[one.project], whole.root, print) for one in records}
-    return {one.id: open_task(one, prepared[one.project], whole.root, print) for one in records}
+    prepared = ((one, prepare(one.find_base(whole.projects), whole.root, print)) for one in records)
+    return {one.id: open_task(one, release, whole.root, print) for one, release in prepared}
 
 
 @cache
