@@ -276,7 +276,7 @@ TEXT = "class A:\n    def f(self):\n        raise NotImplementedError\n\n\nclass
     ("edit", "changed"),
     [
         (Edit(["    def f(self):", "        raise NotImplementedError"], ["    x"], line=6), 1),
-        (Edit(["    def f(self):", "        raise NotImplementedError"], ["    x"], anchor="class B:"), 1),
+        (Edit(["    def f(self):", "        raise NotImplementedError"], ["    x"], anchors=["class B"]), 1),
         (Edit(["    def f(self):", "        raise NotImplementedError"], ["    x"]), 0),
         (Edit(["class B:", "", "    def f(self):", "        raise NotImplementedError"], ["class B:", "    x"]), 1),
         (Edit(["wrong", "class B:", "    def f(self):"], ["wrong", "class B:", "    x"]), 1),
