@@ -86,13 +86,14 @@ class _Merge:
         last = max(ends or (node.end_lineno or 0 for node in before), default=len(self.given))
         gap = [""] if column else ["", ""]
         keys = list(anchors)
-        for key, node in ((key, node) for key in keys if key not in places for node in groups[key]):
-            following = [line for one in keys[keys.index(key) :] if (line := anchors[one])]
-            text = self._take(node, column)
-            if following:
-                self.insert(min(following), [*text, *gap])
-            else:
-                self.insert(last + 1, [*gap, *text])
+        for number, key in enumerate(keys):
+            following = [line for one in keys[number:] if (line := anchors[one])]
+            for node in groups[key] if key not in places else ():
+                text = self._take(node, column)
+                if following:
+                    self.insert(min(following), [*text, *gap])
+                else:
+                    self.insert(last + 1, [*gap, *text])
 
     def _replace(self, places: dict[str, list[ast.stmt]], group: list[ast.stmt], prefix: str) -> int:
         """The line of the definition that a group of statements of one name replaces; 0 if it replaces none."""

@@ -27,7 +27,9 @@ _TAGGED = re.compile(
     r"|<path>\s*(?P<inner>[^<>]+?)\s*</path>\s*<(?P<body>\w+)>\n?(?P<content>.*?)</(?P=body)>",
     re.DOTALL,
 )
-_REPLACEMENT = re.compile(rf"^[ \t]*{SEARCH.pattern[1:]}.*?^[ \t]*{REPLACE.pattern[1:]}[^\n]*$", re.DOTALL | re.MULTILINE)
+_REPLACEMENT = re.compile(
+    rf"^[ \t]*{SEARCH.pattern[1:]}.*?^[ \t]*{REPLACE.pattern[1:]}[^\n]*$", re.DOTALL | re.MULTILINE
+)
 _BEGIN = re.compile(r"import|from|class|def|async|@|#|\"\"\"")
 _DATA = frozenset({"json", "toml", "yaml", "yml", "text", "txt", "csv", "md", "markdown", "ini", "cfg", "jinja", "pyi"})
 _MOST_PARTS = 500
@@ -315,7 +317,9 @@ def _list_methods(asked: Collection[str], text: str) -> set[str]:
 
 
 def _unwrap(text: str) -> str:
-    """The text inside a fence that is around all of it."""
+    """The text inside a fence, or a section of XML, that is around all of it."""
+    if (section := text.strip()).startswith("<![CDATA[") and section.endswith("]]>"):
+        return section[9:-3]
     if not text.lstrip().startswith(("```", "~~~")):
         return text
     blocks, outside = split(text.strip("\n"))
