@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from dlbench.cli import app
 from dlbench.dataset import load
-from dlbench.execution.task_folder import cut_tests
+from dlbench.execution.task_tests import cut_tests
 from dlbench.runs import read_run
 from dlbench.workspace import prepare
 from dlbench.workspace.home import home
@@ -239,6 +239,9 @@ def test_cutting_keeps_helpers_and_inherited_tests() -> None:
     assert "test_a" not in namespace
     assert [name for name in ("test_b", "test_c") if hasattr(namespace["TestSub"], name)] == ["test_b"]
     assert not hasattr(namespace["TestGone"], "test_d")
+    for shown, judging in (("Base::test_b", "TestSub::test_b"), ("TestSub::test_b", "Base::test_b")):
+        assert b"test_b" not in cut_tests(source.encode(), [f"t.py::{shown}"], [f"t.py::{judging}"])
+    assert b"test_b" in cut_tests(source.encode(), ["t.py::Base::test_b_with_zeros[1]"])
     assert cut_tests(CORE_TESTS.encode(), [], HIDDEN).decode().count("def test") == 0
 
 

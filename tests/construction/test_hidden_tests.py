@@ -13,11 +13,12 @@ from dlbench.dataset.skeleton import reduce_tree
 TESTS = [f"tests/test_{file}.py::Test{number}::test_{name}" for file in "ab" for number in range(3) for name in "wxyz"]
 TESTS += [f"tests/test_c.py::test_{name}[{case}]" for name in "uvw" for case in range(4)]
 TESTS += ["tests/test_alone.py::test_one", "tests/test_single.py::test_two"]
+FUNCTIONS = {test: strip_case(test) for test in TESTS}
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_every_class_has_tests_on_both_sides_and_half_are_hidden(seed: int) -> None:
-    hidden = hide_tests(TESTS, {}, seed)
+    hidden = hide_tests(FUNCTIONS, {}, seed)
     assert 0.4 <= len(hidden) / len(TESTS) <= 0.6
     for owner in {strip_case(test).rpartition("::")[0] for test in TESTS} - {
         "tests/test_alone.py",
@@ -29,21 +30,21 @@ def test_every_class_has_tests_on_both_sides_and_half_are_hidden(seed: int) -> N
 
 def test_the_cases_of_a_test_stay_together() -> None:
     """A file cannot show some cases of a test and hide others."""
-    hidden = hide_tests(TESTS, {}, 0)
+    hidden = hide_tests(FUNCTIONS, {}, 0)
     for name in "uvw":
         cases = {test in hidden for test in TESTS if test.startswith(f"tests/test_c.py::test_{name}[")}
         assert len(cases) == 1
 
 
 def test_the_choice_depends_on_the_seed_alone() -> None:
-    assert hide_tests(TESTS, {}, 1) == hide_tests(TESTS, {}, 1)
-    assert len({frozenset(hide_tests(TESTS, {}, seed)) for seed in range(5)}) > 1
+    assert hide_tests(FUNCTIONS, {}, 1) == hide_tests(FUNCTIONS, {}, 1)
+    assert len({frozenset(hide_tests(FUNCTIONS, {}, seed)) for seed in range(5)}) > 1
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_module_has_tests_on_both_sides(seed: int) -> None:
     rare = {test: ["pkg/rare.py"] for test in (*TESTS[:2], *TESTS[12:14])}
-    hidden = hide_tests(TESTS, rare, seed)
+    hidden = hide_tests(FUNCTIONS, rare, seed)
     assert 0 < sum(test in hidden for test in rare) < len(rare)
 
 
@@ -85,6 +86,23 @@ def test_names_of_visible_tests_are_known(tree: Path) -> None:
     skeleton = reduce_tree(tree, ["pkg.py"], [])
     found = find_required_names(tree, skeleton, ["test_shared.py::test_hidden"], ["test_other.py::test_keys"])
     assert found == []
+
+
+def test_what_the_folder_does_not_show_is_not_known(tree: Path) -> None:
+    """The cases of a hidden test, a test of its file that is in no list, and a test that a hidden class inherits."""
+    (tree / "test_shared.py").write_text(
+        "import pytest\nfrom pkg import Model\n"
+        "def test_unlisted():\n    assert Model().means\n"
+        "@pytest.mark.parametrize('key', ['history'])\ndef test_cases(key):\n    assert Model().fit()[key]\n"
+        "class TestBase:\n    def test_seen(self):\n        assert Model().seen\n\n"
+        "class TestSub(TestBase):\n    x = 1\n"
+        "def test_visible():\n    assert Model()\n"
+    )
+    (tree / "test_other.py").write_text("from pkg import Model\ndef test_means():\n    assert Model().means\n")
+    names = ("shared.py::test_cases[history]", "shared.py::TestSub::test_seen", "other.py::test_means")
+    visible = ["test_shared.py::test_visible", "test_shared.py::TestBase::test_seen"]
+    found = find_required_names(tree, reduce_tree(tree, ["pkg.py"], []), visible, [f"test_{name}" for name in names])
+    assert found == ["history", "means", "seen"]
 
 
 SIZES = {"pkg/a/x.py": 300, "pkg/a/y.py": 300, "pkg/b.py": 500, "pkg/c/d/z.py": 900, "pkg/c/e.py": 400, "pkg/f.py": 50}

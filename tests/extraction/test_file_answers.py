@@ -176,6 +176,85 @@ def test_a_fence_in_a_docstring_of_a_diff_does_not_end_it() -> None:
     assert read(text, Given({"pkg/a.py": given}, ["pkg/a.py"])).files == {"pkg/a.py": after}
 
 
+MODULE = """import importlib
+
+try:
+    import scipy
+except ImportError:
+    scipy = None
+
+SIZES = (1, 2)
+
+
+def first(x):
+    raise NotImplementedError
+
+
+if scipy:
+
+    def fast(x):
+        raise NotImplementedError
+
+else:
+
+    def fast(x):
+        raise NotImplementedError
+
+
+class Other:
+    @property
+    def width(self):
+        raise NotImplementedError
+
+
+class Layer(Base):
+    size = 1
+
+    @property
+    def width(self):
+        raise NotImplementedError
+
+    def make(self):
+        raise NotImplementedError
+"""
+WIDTH = "class Layer(Base):\n    @property\n    def width(self):\n        return 8\n"
+MAKE = "class Layer(Base):\n    size = 2\n\n    def make(self):\n        return 9\n"
+PATCH = "*** Begin Patch\n*** Update File: pkg/m.py\n@@ class Layer\n@@ def width\n-        raise NotImplementedError\n"
+PATCH += "+        return 8\n*** End Patch"
+CORRECTION = replacement("def first(x):\n    return 7", "def first(x):\n    return 8")
+WRITTEN = MODULE.replace("raise NotImplementedError", "return 7")
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        (fence("if scipy:\n    def fast(x):\n        return 1\nelse:\n    def fast(x):\n        return 2"), ["return 1", "return 2"]),
+        (fence("SIZES: tuple[int, ...] = (3,)\n\ndef first(x):\n    return 1"), ["SIZES: tuple[int, ...] = (3,)"]),
+        (fence("import importlib.util\n\ndef first(x):\n    return 1"), ["import importlib.util\n"]),
+        (fence(f"{WIDTH}\n\n{MAKE}"), ["return 8", "return 9", "size = 2"]),
+        (f"{fence(WIDTH)}\nand\n{fence(MAKE)}", ["return 8", "return 9", "size = 2"]),
+        (f"# pkg/m.py\n{fence(MAKE)}\nA correction.\n# pkg/m.py\n{fence(WIDTH)}", ["return 8", "return 9", "size = 2"]),
+        (fence("# pkg/m.py\n@final\nclass Other(kind=1):\n    def more(self):\n        return 1"), ["@final\nclass Other(kind=1):\n    @property"]),
+        (fence("# pkg/m.py\nclass Layer:\n    # ... existing code ...\n    def more(self):\n        return 1"), ["class Layer(Base):", "size = 1"]),
+        (f"# pkg/m.py\n{fence(WRITTEN)}\nA correction:\n{CORRECTION}", ["return 8", "return 7"]),
+        (json.dumps({"name": "apply_patch", "arguments": {"input": PATCH}}), ["class Layer(Base):\n    size = 1\n\n    @property\n    def width(self):\n        return 8"]),
+        (json.dumps({"cmd": ["apply_patch", PATCH]}), ["return 8"]),
+        (json.dumps({"path": "pkg/m.py", "diff": "@@ -1 +1 @@\n def first(x):\n-    raise NotImplementedError\n+    return 7"}), ["return 7"]),
+        (f"pkg/m.py\n{replacement('SIZES = (1, 2)', 'SIZES = 3')}".replace("SEARCH", "HEAD").replace("REPLACE", "main"), ["SIZES = 3"]),
+        (f"### pkg/m.py\n{fence(WRITTEN, 'text')}", ["return 7"]),
+        (fence(f"// pkg/m.py\n{WRITTEN}"), ["return 7"]),
+        (f"<file><path>pkg/m.py</path><content><![CDATA[\n{WRITTEN}]]></content></file>", ["return 7"]),
+    ],
+)  # fmt: skip
+def test_an_honest_answer_is_read(text: str, parts: list[str]) -> None:
+    asked = [f"pkg/m.py::{name}" for name in ("first", "fast", "Layer")]
+    found = read(text, Given({"pkg/m.py": MODULE, "pkg/n.py": ""}, ["pkg/m.py", "pkg/n.py"], asked))
+    code = found.files.get("pkg/m.py") or ""
+    assert (found.status, found.unplaced) == (None, ())
+    assert (parse(code) is not None, code.count("class Layer")) == (True, 1)
+    assert not [part for part in parts if part not in code], code
+
+
 def test_strings_keep_their_lines_when_a_method_is_moved() -> None:
     code = "class Last(a.Base):\n  def kept(self):\n    return '''x\n  y'''\n"
     text = merge(code)
@@ -276,7 +355,7 @@ TEXT = "class A:\n    def f(self):\n        raise NotImplementedError\n\n\nclass
     ("edit", "changed"),
     [
         (Edit(["    def f(self):", "        raise NotImplementedError"], ["    x"], line=6), 1),
-        (Edit(["    def f(self):", "        raise NotImplementedError"], ["    x"], anchor="class B:"), 1),
+        (Edit(["    def f(self):", "        raise NotImplementedError"], ["    x"], anchors=["class B"]), 1),
         (Edit(["    def f(self):", "        raise NotImplementedError"], ["    x"]), 0),
         (Edit(["class B:", "", "    def f(self):", "        raise NotImplementedError"], ["class B:", "    x"]), 1),
         (Edit(["wrong", "class B:", "    def f(self):"], ["wrong", "class B:", "    x"]), 1),

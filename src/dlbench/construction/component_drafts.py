@@ -17,7 +17,7 @@ from dlbench.dataset.labels import AXES
 from dlbench.dataset.skeleton import Module, cut_definitions
 from dlbench.dataset.tracks import name_file
 from dlbench.errors import DLBenchError
-from dlbench.execution.task_folder import cut_tests
+from dlbench.execution.task_tests import cut_tests
 from dlbench.jsonl import write_whole
 
 PROPOSAL = "proposal.json"

@@ -1,40 +1,39 @@
 """Split the tests of a rebuild task into visible and hidden ones.
 
 A hidden test needs visible relatives that show the conventions: another test of its class or file, and another test of
-the same module. The cases of one test function stay together, since a file cannot show some of them.
+the same module. The tests that one function makes stay together, since a file cannot show some of them.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from random import Random
 
-from dlbench.dataset.records import strip_case
 
-
-def hide_tests(tests: Sequence[str], targets: Mapping[str, Collection[str]], seed: int) -> set[str]:
-    """About half of the tests. `targets`: the modules that each test calls directly."""
+def hide_tests(functions: Mapping[str, str], targets: Mapping[str, Collection[str]], seed: int) -> set[str]:
+    """About half of the tests. `functions`: the function of each test (`name_functions`). `targets`: the modules that
+    each test calls directly."""
     rng = Random(seed)
     weights: dict[str, int] = defaultdict(int)
     modules: dict[str, set[str]] = defaultdict(set)
-    for test in tests:
-        weights[strip_case(test)] += 1
-        modules[strip_case(test)] |= set(targets.get(test, ()))
+    for test, function in functions.items():
+        weights[function] += 1
+        modules[function] |= set(targets.get(test, ()))
     owners: dict[str, list[str]] = defaultdict(list)
     for function in weights:
         owners[function.rpartition("::")[0]].append(function)
     hidden: set[str] = set()
     balance = 0
     """Hidden tests minus visible ones."""
-    for functions in sorted(owners.values(), key=lambda one: (-len(one), one)):
-        rng.shuffle(functions)
-        for number, function in enumerate(functions):
-            pair = len(functions) > 1 and number < 2
+    for members in sorted(owners.values(), key=lambda one: (-len(one), one)):
+        rng.shuffle(members)
+        for number, function in enumerate(members):
+            pair = len(members) > 1 and number < 2
             is_hidden = number == 0 if pair else balance < 0 or (balance == 0 and rng.random() < 0.5)
             hidden |= {function} if is_hidden else set()
             balance += weights[function] if is_hidden else -weights[function]
     for module in sorted({module for found in modules.values() for module in found}):
         _put_on_both_sides([one for one in weights if module in modules[one]], hidden, owners, rng)
-    return {test for test in tests if strip_case(test) in hidden}
+    return {test for test, function in functions.items() if function in hidden}
 
 
 def _put_on_both_sides(functions: list[str], hidden: set[str], owners: Mapping[str, list[str]], rng: Random) -> None:

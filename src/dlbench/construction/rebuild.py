@@ -13,6 +13,7 @@ from dlbench.dataset.validation import module_of
 from dlbench.execution.file_screen import screen_files
 from dlbench.execution.file_task import OpenTask
 from dlbench.execution.task_folder import list_copies
+from dlbench.execution.task_tests import name_functions
 from dlbench.runs.verdict import Outcome
 
 
@@ -53,7 +54,8 @@ class RebuildConstruction(TaskConstruction):
             what = f"{lines} lines are removed, fewer than {least}: {len(kept)} definitions run on import"
             raise NotSuitable(what, where=where, fix="pass a smaller range as --lines")
         called = self._reached[1]
-        hidden = hide_tests(tests, {test: called[test] & set(files) for test in tests}, seed)
+        functions = name_functions(tests, lambda path: (self.prepared.tree / path).read_bytes())
+        hidden = hide_tests(functions, {test: called[test] & set(files) for test in tests}, seed)
         if len(hidden) < LEAST_TESTS:
             what = f"{len(tests)} tests need the removed code; {len(hidden)} can be hidden, fewer than {LEAST_TESTS}"
             raise NotSuitable(what, where=where, fix="choose packages with more tests")

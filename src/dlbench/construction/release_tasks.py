@@ -27,6 +27,7 @@ from dlbench.dataset.target import Function
 from dlbench.execution.file_sets import FileSet, open_tree
 from dlbench.execution.isolated_run import RunOptions, run_tests
 from dlbench.execution.release_files import cut_tests, make_reference, make_tests, remove_agent_files, rename_tests
+from dlbench.execution.task_tests import name_functions
 from dlbench.jsonl import Journal, write_whole
 from dlbench.runs.verdict import Outcome
 from dlbench.validation.mutants import write_mutants
@@ -169,7 +170,8 @@ class ReleaseTasks:
         least = LEAST_STEP_TESTS if is_step else LEAST_TESTS
         if len(hidden) < least:
             raise Rejected(f"{len(hidden)} tests judge it, fewer than {least}", task_id)
-        judging = hide_tests(hidden, {}, self.seed) if is_step else set(hidden)
+        functions = name_functions(hidden, lambda path: given[path] or b"")
+        judging = hide_tests(functions, {}, self.seed) if is_step else set(hidden)
         release = self.pair.pair
         made = Proposal(
             id=task_id,

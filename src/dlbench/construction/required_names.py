@@ -11,8 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from dlbench.construction.collect import is_test_code
-from dlbench.dataset.records import strip_case
-from dlbench.dataset.target import Function, is_prose, walk_code
+from dlbench.dataset.target import is_prose, walk_code
+from dlbench.execution.task_tests import ModuleTests, cut_tests
 from dlbench.parsing import parse
 
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -96,9 +96,11 @@ def _list_strings(node: ast.AST) -> Iterator[str]:
 
 
 def _list_labels(node: ast.AST) -> Iterator[str]:
-    """What a test says when it fails; it expects nothing."""
+    """What a test says when it fails, and the names of its parameters; it expects nothing of them."""
     for one in walk_code(node):
         match one:
+            case ast.Call(func=ast.Attribute(attr="parametrize"), args=[names, *_]):
+                yield from _list_strings(names)
             case ast.Assert(msg=ast.expr() as message) | ast.keyword(arg="msg" | "err_msg", value=message):
                 yield from _list_strings(message)
 
@@ -114,18 +116,17 @@ def _list_messages(node: ast.AST) -> Iterator[str]:
 def _list_hidden_code(tree: Path, visible: Collection[str], hidden: Collection[str]) -> Iterator[ast.AST]:
     """The hidden tests; of files without a visible test, everything."""
     shown = {test.partition("::")[0] for test in visible}
-    for path, names in _group(hidden).items():
-        module = parse(_read(tree / path))
-        if path in shown:
-            yield from (node for name, node in _list_tests(module) if name in names)
-        else:
-            yield module
+    for path, tests in _group(hidden).items():
+        source = (tree / path).read_bytes()
+        module = ModuleTests(source)
+        functions = {module.find(test) for test in tests} - {()}
+        yield from map(module.functions.__getitem__, functions) if path in shown else [parse(source)]
 
 
 def _read_visible(
     tree: Path, skeleton: Mapping[str, str], visible: Collection[str], hidden: Collection[str]
 ) -> Iterator[str]:
-    """The skeleton, other code of the release, helpers of the tests, and test files without their hidden tests."""
+    """The skeleton, other code of the release, helpers of the tests, and test files as the folder has them."""
     yield from skeleton.values()
     shown, judging = _group(visible), _group(hidden)
     for path in sorted(tree.rglob("*.py")):
@@ -133,40 +134,17 @@ def _read_visible(
         if file in skeleton:
             continue
         text = _read(path)
-        if file in shown:
-            yield _cut_tests(text, judging.get(file, set()) - shown[file])
-        elif not is_test_code(file) or (file not in judging and "def test" not in text):
+        if file in shown and file in judging:
+            yield cut_tests(path.read_bytes(), shown[file], judging[file]).decode("utf-8", "replace")
+        elif file in shown or not is_test_code(file) or (file not in judging and "def test" not in text):
             yield text
 
 
-def _cut_tests(text: str, names: Collection[str]) -> str:
-    lines = text.split("\n")
-    for name, node in _list_tests(parse(text)):
-        if name in names:
-            for number in range(node.lineno - 1, node.end_lineno or node.lineno):
-                lines[number] = ""
-    return "\n".join(lines)
-
-
-def _list_tests(module: ast.Module) -> Iterator[tuple[str, Function]]:
-    """The functions of a module and its classes, by `Class::name`."""
-
-    def walk(block: Iterable[ast.stmt], prefix: str) -> Iterator[tuple[str, Function]]:
-        for node in block:
-            if isinstance(node, Function):
-                yield f"{prefix}{node.name}", node
-            elif isinstance(node, ast.ClassDef):
-                yield from walk(node.body, f"{prefix}{node.name}::")
-
-    yield from walk(module.body, "")
-
-
-def _group(tests: Iterable[str]) -> dict[str, set[str]]:
-    """The functions of tests by file, without cases."""
-    found: dict[str, set[str]] = {}
+def _group(tests: Iterable[str]) -> dict[str, list[str]]:
+    """Tests by file."""
+    found: dict[str, list[str]] = {}
     for test in tests:
-        file, _, name = strip_case(test).partition("::")
-        found.setdefault(file, set()).add(name)
+        found.setdefault(test.partition("::")[0], []).append(test)
     return found
 
 

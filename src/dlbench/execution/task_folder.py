@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterator
 from pathlib import Path, PurePosixPath
 
 from dlbench.dataset.file_task import Component, Rebuild
-from dlbench.dataset.records import strip_case
 from dlbench.dataset.skeleton import Module
 from dlbench.dataset.target import find_body
 from dlbench.errors import DLBenchError
@@ -19,6 +18,7 @@ from dlbench.execution.file_sets import find_packages
 from dlbench.execution.file_task import OpenTask
 from dlbench.execution.release_files import is_agent_file
 from dlbench.execution.scopes import Function
+from dlbench.execution.task_tests import cut_tests, name_functions
 from dlbench.parsing import parse, unparse
 
 INSTRUCTIONS, TESTS, REQUIREMENTS = "INSTRUCTIONS.md", "VISIBLE_TESTS.txt", "REQUIREMENTS.txt"
@@ -65,7 +65,8 @@ def build_folder(task: OpenTask) -> dict[str, bytes]:
         if source in task.base:
             found[path] = task.base[source]
         elif source in hidden_files:
-            found[path] = cut_tests((tree / source).read_bytes(), visible.get(source, []), record.hidden)
+            judging = [test for test in record.hidden if test.startswith(f"{source}::")]
+            found[path] = cut_tests((tree / source).read_bytes(), visible.get(source, ()), judging)
         elif source:
             found[path] = (tree / source).read_bytes()
     references = {content for content in task.reference.values() if content and len(content) > _LEAST_BYTES}
@@ -96,45 +97,12 @@ def _list_files(tree: Path) -> Iterator[str]:
                 yield (inner / name).as_posix()
 
 
-def cut_tests(source: bytes, visible: Collection[str], hidden: Collection[str] = ()) -> bytes:
-    """A test module with its visible tests only; fixtures, helpers and everything else stay."""
-    tree = parse(source)
-    shown = {tuple(strip_case(test).split("::")[1:]) for test in visible}
-    inherited = {names[-1] for names in shown} - {names[-1] for names in map(_names_of, hidden)}
-    lines = source.decode("utf-8", "surrogateescape").splitlines(keepends=True)
-    gone: dict[int, tuple[int, str]] = {}
-
-    def cut(block: list[ast.stmt], owner: tuple[str, ...]) -> None:
-        removed = []
-        for node in block:
-            if isinstance(node, ast.ClassDef):
-                cut(node.body, (*owner, node.name))
-            elif isinstance(node, ast.If | ast.Try | ast.With):
-                cut(node.body, owner)
-            elif isinstance(node, Function) and node.name.startswith("test") and not _is_fixture(node):
-                is_shown = (*owner, node.name) in shown or (owner and node.name in inherited)
-                removed += [] if is_shown else [node]
-        for node in removed:
-            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
-            is_last = len(removed) == len(block) and node is removed[-1]
-            gone[first] = (node.end_lineno or node.lineno, " " * node.col_offset + "pass\n" if is_last else "")
-
-    cut(tree.body, ())
-    kept: list[str] = []
-    number = 1
-    while number <= len(lines):
-        last, instead = gone.get(number, (number, lines[number - 1]))
-        kept.append(instead)
-        number = last + 1
-    return "".join(kept).encode("utf-8", "surrogateescape")
-
-
-def _is_fixture(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    return any("fixture" in unparse(decorator) for decorator in node.decorator_list)
-
-
-def _names_of(test: str) -> tuple[str, ...]:
-    return tuple(strip_case(test).split("::"))
+def list_shown(task: OpenTask) -> list[str]:
+    """The visible and unchanged tests that the folder has: none whose function a hidden test runs too."""
+    record = task.record
+    functions = name_functions(record.tests, lambda path: (task.prepared.tree / path).read_bytes())
+    judging = {functions[test] for test in record.hidden}
+    return [test for test in (*record.visible, *record.unchanged) if functions[test] not in judging]
 
 
 def write_folder(task: OpenTask, folder: Path, requirements: str) -> None:
@@ -143,7 +111,7 @@ def write_folder(task: OpenTask, folder: Path, requirements: str) -> None:
         raise DLBenchError("the folder is not empty", where=str(folder), fix="name a new folder")
     files = build_folder(task)
     files |= {INSTRUCTIONS: render_instructions(task).encode(), REQUIREMENTS: requirements.encode()}
-    files[TESTS] = "".join(f"{test}\n" for test in (*task.record.visible, *task.record.unchanged)).encode()
+    files[TESTS] = "".join(f"{test}\n" for test in list_shown(task)).encode()
     for path, content in files.items():
         place = folder / path
         place.parent.mkdir(parents=True, exist_ok=True)

@@ -24,6 +24,7 @@ _ELISION = re.compile(
 """A comment that stands for code."""
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_COLLECTION = (ast.List, ast.Tuple, ast.Set, ast.Dict)
 _DEFINING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
 
 
@@ -79,33 +80,34 @@ class _Merge:
     def merge_block(self, before: Sequence[ast.stmt], after: Sequence[ast.stmt], prefix: str, column: int) -> None:
         """Put the statements of a block into that of the module."""
         places = {key: group for key, group in _group(_flatten(before)).items() if not key.startswith("#")}
-        lines = [self._replace(places, group, prefix) for group in _group(after).values()]
-        known = [line for line in lines if line]
-        anchors = dict(zip(_group(after), lines, strict=True))
-        end = max((node.end_lineno or 0 for node in before), default=len(self.given)) + 1
-        rest = [(key, node) for key, group in _group(after).items() if key not in places for node in group]
+        groups = _group(after)
+        anchors = {key: self._replace(places, group, prefix) for key, group in groups.items()}
+        ends = [places[key][-1].end_lineno or 0 for key, line in anchors.items() if line]
+        last = max(ends or (node.end_lineno or 0 for node in before), default=len(self.given))
+        gap = [""] if column else ["", ""]
         keys = list(anchors)
-        for key, node in rest:
-            following = [line for one in keys[keys.index(key) :] if (line := anchors[one])]
-            text = self._take(node, column)
-            if following:
-                self.insert(min(following), [*text, *([""] if column else ["", ""])])
-            else:
-                last = max((self.edits[line][0] + 1 for line in known if line in self.edits), default=end)
-                self.insert(last, [*([""] if column else ["", ""]), *text])
+        for number, key in enumerate(keys):
+            following = [line for one in keys[number:] if (line := anchors[one])]
+            for node in groups[key] if key not in places else ():
+                text = self._take(node, column)
+                if following:
+                    self.insert(min(following), [*text, *gap])
+                else:
+                    self.insert(last + 1, [*gap, *text])
 
     def _replace(self, places: dict[str, list[ast.stmt]], group: list[ast.stmt], prefix: str) -> int:
         """The line of the definition that a group of statements of one name replaces; 0 if it replaces none."""
         old = places.get(_key(group[0]), [])
         if not old:
             return 0
-        new = group[-1]
+        new, there = group[-1], old[-1]
         name = f"{prefix}{_key(new)}"
-        there = old[-1]
-        if isinstance(new, ast.ClassDef) and isinstance(there, ast.ClassDef) and self._is_part(name, new, there):
-            self._merge_class(there, new, f"{name}.")
+        classes = [node for node in group if isinstance(node, ast.ClassDef)]
+        if isinstance(there, ast.ClassDef) and self._is_in_parts(name, classes, there):
+            for node in classes:
+                self._merge_class(there, node, f"{name}.")
             return first_line(there)
-        if _is_elided(new) and not _is_elided(old[-1]):
+        if _is_elided(new) and not _is_elided(there):
             return 0
         self.replaced.append(name)
         if len(group) < len(old) and _is_overloaded(old):
@@ -118,21 +120,26 @@ class _Merge:
             self.edits[first_line(here)] = (here.end_lineno or here.lineno, text)
         return first_line(old[-1])
 
-    def _is_part(self, name: str, node: ast.ClassDef, there: ast.ClassDef) -> bool:
-        """Whether the methods of a class are taken one by one, because it was not asked for or leaves some out."""
-        if there.body[0].lineno == there.lineno:
+    def _is_in_parts(self, name: str, nodes: Sequence[ast.ClassDef], there: ast.ClassDef) -> bool:
+        """Whether the methods of a class are taken one by one: it was not asked for or is there already, leaves some
+        out, or comes in several blocks."""
+        if not nodes or there.body[0].lineno == there.lineno:
             return False
-        text = "\n".join(self.code[node.lineno - 1 : node.end_lineno])
-        return name not in self.asked or _ELISION.search(text) is not None or any(map(_is_ellipsis, node.body))
+        is_there = not any(isinstance(node, Function) and syntax.is_placeholder(node) for node in there.body)
+        text = "\n".join(self.code[nodes[-1].lineno - 1 : nodes[-1].end_lineno])
+        is_elided = _ELISION.search(text) is not None or any(map(_is_ellipsis, nodes[-1].body))
+        return is_there or is_elided or len(nodes) > 1 or name not in self.asked
 
     def _merge_class(self, old: ast.ClassDef, new: ast.ClassDef, prefix: str) -> None:
         body = [node for node in new.body if not isinstance(node, ast.Expr | ast.Pass)]
-        if list(map(dump, old.bases)) != list(map(dump, new.bases)):
-            shift = old.col_offset - new.col_offset
+        shift, end = old.col_offset - new.col_offset, _find_header_end(self.given, old)
+        decorators, header = self.given[first_line(old) - 1 : old.lineno - 1], self.given[old.lineno - 1 : end]
+        if new.decorator_list:
+            decorators = _shift(self.code[first_line(new) - 1 : new.lineno - 1], shift, range(0))
+        if (new.bases or new.keywords) and new.body[0].lineno > new.lineno:
             header = _shift(self.code[new.lineno - 1 : _find_header_end(self.code, new)], shift, range(0))
-            self.edits[old.lineno] = (_find_header_end(self.given, old), header)
-        column = old.body[0].col_offset
-        self.merge_block(old.body, body, prefix, column)
+        self.edits[first_line(old)] = (end, [*decorators, *header])
+        self.merge_block(old.body, body, prefix, old.body[0].col_offset)
 
     def _take(self, node: ast.stmt, column: int) -> list[str]:
         """The lines of a statement of the answer, at this column; what is inside strings stays."""
@@ -161,7 +168,8 @@ def merge_definitions(
     merge = _Merge(given.split("\n"), code.split("\n"), asked)
     bound = set(_list_bound(before.body))
     old = {_key(node) for node in _flatten(before.body)} - {""}
-    body = [node for node in after.body if not _is_example(node) and not set(_binds(node)) & set(left_out)]
+    body = [node for node in _open_branches(after.body, old) if not _is_example(node)]
+    body = [node for node in body if not set(_binds(node)) & set(left_out)]
     body = _own_methods(body, before, asked)
     replacing = [node for node in body if isinstance(node, _DEFINING) and _key(node) in old]
     new = [node for node in body if not set(_list_bound([node])) & bound and node not in replacing]
@@ -195,7 +203,7 @@ def _own_methods(body: list[ast.stmt], before: ast.Module, asked: Collection[str
     methods = {_key(node) for node in owner.body}
     loose = [node for node in loose if _takes_self(node) or _key(node) in methods]
     mark = ast.Expr(ast.Constant(...))  # so that they do not replace the whole class
-    around = ast.ClassDef(name=owner.name, bases=owner.bases, keywords=[], body=[mark, *loose], decorator_list=[])
+    around = ast.ClassDef(name=owner.name, bases=[], keywords=[], body=[mark, *loose], decorator_list=[])
     return [*(node for node in body if node not in loose), ast.copy_location(around, loose[0])]
 
 
@@ -216,7 +224,7 @@ def _insert_imports(
             missing = [one for one in node.names if one.name not in _list_future(before)]
             place = before.body[0].end_lineno or 0 if docstring else 0
         else:
-            missing = [one for one in node.names if _name_of(one) not in bound or one.name == "*"]
+            missing = [one for one in node.names if _name_of(one) not in bound or one.name == "*" or _is_inner(one)]
             place = last or 0
         if missing:
             node.names = missing
@@ -267,6 +275,13 @@ def _flatten(block: Sequence[ast.stmt]) -> list[ast.stmt]:
     return found
 
 
+def _open_branches(block: Sequence[ast.stmt], known: Collection[str]) -> Iterator[ast.stmt]:
+    """With the definitions of the module that are in branches, in place of these."""
+    for node in block:
+        inside = _flatten([node])[1:]
+        yield from inside if any(_key(one) in known for one in inside) else [node]
+
+
 def _is_overloaded(nodes: Sequence[ast.stmt]) -> bool:
     decorators = [one for node in nodes if isinstance(node, _Definition) for one in node.decorator_list]
     return any(dotted_name(one).rpartition(".")[2] == "overload" for one in decorators)
@@ -297,8 +312,8 @@ def _key(node: ast.stmt) -> str:
 
 def _is_elided(node: ast.stmt) -> bool:
     """A definition without a body, or a value with an ellipsis: it stands for what the module has."""
-    if isinstance(node, ast.Assign | ast.AnnAssign):
-        return any(isinstance(one, ast.Constant) and one.value is ... for one in ast.walk(node))
+    if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, _COLLECTION):
+        return any(isinstance(one, ast.Constant) and one.value is ... for one in ast.iter_child_nodes(node.value))
     return syntax.is_placeholder(node)
 
 
@@ -341,6 +356,11 @@ def _list_bound(block: Sequence[ast.stmt]) -> Iterator[str]:
 
 def _name_of(alias: ast.alias) -> str:
     return alias.asname or alias.name.partition(".")[0]
+
+
+def _is_inner(alias: ast.alias) -> bool:
+    """`import a.b` loads more than `import a`, though it binds the same name."""
+    return "." in alias.name and alias.asname is None
 
 
 def _find_header_end(lines: Sequence[str], node: ast.ClassDef) -> int:

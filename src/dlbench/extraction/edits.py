@@ -27,8 +27,8 @@ class Edit:
     new: list[str] = field(default_factory=list)
     line: int | None = None
     """Where the edit says that it begins, from 0."""
-    anchor: str = ""
-    """A line that the edit names and that stands before it."""
+    anchors: list[str] = field(default_factory=list)
+    """Beginnings of lines that the edit names and that stand before it, in this order."""
 
 
 @dataclass
@@ -136,10 +136,12 @@ def _read_path(header: str) -> str:
 
 
 def _open_hunk(found: list[FilePatch], header: str) -> Edit:
-    ranges = _RANGES.match(header)
-    edit = Edit(line=int(ranges[2]) - 1) if ranges else Edit(anchor=header.strip("@ "))
-    found[-1].edits.append(edit)
-    return edit
+    edits, ranges = found[-1].edits, _RANGES.match(header)
+    if not edits or edits[-1].old or edits[-1].new:
+        edits.append(Edit(line=int(ranges[2]) - 1 if ranges else None))
+    if not ranges and (anchor := header.strip("@ ")):
+        edits[-1].anchors.append(anchor)
+    return edits[-1]
 
 
 def _add_line(edit: Edit, line: str) -> None:
@@ -156,7 +158,9 @@ def place(text: str, edit: Edit) -> str | None:
     lines = text.split("\n")
     if not any(map(str.strip, edit.old)):
         return _insert(lines, edit)
-    start = next((at for at, line in enumerate(lines) if edit.anchor and line.strip() == edit.anchor), None)
+    start = -1
+    for anchor in edit.anchors:
+        start = next((at for at, line in enumerate(lines) if at > start and line.strip().startswith(anchor)), start)
     for cut in range(_MOST_CONTEXT + 1):
         old, new = _trim(edit.old, edit.new, cut)
         if cut and (len(old) == len(edit.old) or not any(map(str.strip, old))):
@@ -202,7 +206,7 @@ def _as_it_is(line: str) -> str:
 
 
 def _find(
-    lines: list[str], old: list[str], alike: Callable[[str], str], start: int | None, near: int | None
+    lines: list[str], old: list[str], alike: Callable[[str], str], start: int, near: int | None
 ) -> tuple[int, int] | None:
     """The first and the last line of what is replaced; blank lines do not count."""
     filled = [number for number, line in enumerate(lines) if line.strip()]
@@ -213,8 +217,7 @@ def _find(
         for at, text in enumerate(texts)
         if text == wanted[0] and texts[at : at + len(wanted)] == wanted
     ]
-    if start is not None:
-        places = [place for place in places if place[0] >= start] or places
+    places = [place for place in places if place[0] >= start] or places
     if near is not None:
         return min(places, key=lambda place: abs(place[0] - near), default=None)
     return next(iter(places), None)

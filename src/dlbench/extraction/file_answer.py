@@ -19,7 +19,7 @@ from dlbench.extraction.file_json import FileChange, find_changes
 from dlbench.extraction.file_paths import PATHS, SEPARATOR, resolve_path, split_block
 from dlbench.extraction.reasoning import without_reasoning
 from dlbench.extraction.structured import is_json
-from dlbench.extraction.unfenced import LANGUAGES
+from dlbench.extraction.unfenced import LANGUAGES, REPLACE, SEARCH
 from dlbench.runs.verdict import Status
 
 _TAGGED = re.compile(
@@ -27,7 +27,9 @@ _TAGGED = re.compile(
     r"|<path>\s*(?P<inner>[^<>]+?)\s*</path>\s*<(?P<body>\w+)>\n?(?P<content>.*?)</(?P=body)>",
     re.DOTALL,
 )
-_REPLACEMENT = re.compile(r"^[ \t]*<{5,9} ?SEARCH.*?^[ \t]*>{5,9} ?REPLACE[^\n]*$", re.DOTALL | re.MULTILINE)
+_REPLACEMENT = re.compile(
+    rf"^[ \t]*{SEARCH.pattern[1:]}.*?^[ \t]*{REPLACE.pattern[1:]}[^\n]*$", re.DOTALL | re.MULTILINE
+)
 _BEGIN = re.compile(r"import|from|class|def|async|@|#|\"\"\"")
 _DATA = frozenset({"json", "toml", "yaml", "yml", "text", "txt", "csv", "md", "markdown", "ini", "cfg", "jinja", "pyi"})
 _MOST_PARTS = 500
@@ -101,8 +103,15 @@ class _Draft:
         if is_json(text):
             self.apply_changes(find_changes(text))
             return
+        late: list[tuple[str, Edit]] = []
         if has_replacements(text):
-            text = self.apply_replacements(text)
+            late = self.apply_replacements(text)
+            text = _REPLACEMENT.sub("", text)
+        self.read_rest(text)
+        for path, edit in late:  # they may change what stands above them
+            self.replace(path, edit)
+
+    def read_rest(self, text: str) -> None:
         for found in list(_TAGGED.finditer(text)):
             path, content = found["path"] or found["inner"], found["text"] or found["content"] or ""
             if PATHS.fullmatch(path.strip()):
@@ -139,7 +148,8 @@ class _Draft:
                 is_python = block.language in ("", *PYTHON)
                 where = self.resolve(path) if path else ""
                 before = self.read_text(where) if is_python and where else None
-                is_file = is_sure and (is_python or (block.language in _DATA and not where.endswith(".py")))
+                is_data = block.language in _DATA and (not where.endswith(".py") or syntax.parse(code) is not None)
+                is_file = is_sure and (is_python or is_data)
                 if is_file or (before is not None and is_whole(before, code)):
                     self.write(where, code, "files by path", is_cut=is_cut)
                 elif is_python:
@@ -243,16 +253,17 @@ class _Draft:
         if codes and not self.forms:
             self.define(codes, {})
 
-    def apply_replacements(self, text: str) -> str:
-        """Apply search-and-replace blocks; the text without them."""
+    def apply_replacements(self, text: str) -> list[tuple[str, Edit]]:
+        """Apply search-and-replace blocks; those that do not fit, with their files."""
         last = ""
+        late = []
         for before, edit in read_replacements(text):
             named = next((found for line in reversed(before) if (found := PATHS.findall(line))), None)
             last = path = self.resolve(named[-1]) if named else self.find_place(edit, last)
-            self.replace(path, edit)
-        return re.sub(
-            r"^[ \t]*<{5,9} ?SEARCH.*?^[ \t]*>{5,9} ?REPLACE[^\n]*$", "", text, flags=re.DOTALL | re.MULTILINE
-        )
+            if not self.replace(path, edit):
+                late.append((path, edit))
+                self.unplaced.pop()
+        return late
 
     def find_place(self, edit: Edit, last: str) -> str:
         """The file that has the lines of an edit that names none; `last`: the one of the edit before."""
@@ -260,13 +271,14 @@ class _Draft:
         fitting = (path for path in paths if place(self.read_text(path) or "", edit) is not None)
         return next(fitting, paths[0])
 
-    def replace(self, path: str, edit: Edit) -> None:
+    def replace(self, path: str, edit: Edit) -> bool:
+        """Whether the edit fits."""
         before = self.read_text(path)
         if not any(map(str.strip, edit.old)) and edit.line is None:
             new = "\n".join(edit.new)
             if before is None or syntax.parse(new) is not None:
                 self.write(path, new, "edits")
-                return
+                return True
         after = place(before, edit) if before is not None else None
         if after is None:
             first = next((line.strip() for line in edit.old if line.strip()), "")
@@ -274,6 +286,7 @@ class _Draft:
         else:
             self.files[path] = after
             self.forms.append("edits")
+        return after is not None
 
     def apply_diff(self, text: str, *, is_fenced: bool = True) -> None:
         for one in read_diff(text, is_fenced=is_fenced):
@@ -304,7 +317,9 @@ def _list_methods(asked: Collection[str], text: str) -> set[str]:
 
 
 def _unwrap(text: str) -> str:
-    """The text inside a fence that is around all of it."""
+    """The text inside a fence, or a section of XML, that is around all of it."""
+    if (section := text.strip()).startswith("<![CDATA[") and section.endswith("]]>"):
+        return section[9:-3]
     if not text.lstrip().startswith(("```", "~~~")):
         return text
     blocks, outside = split(text.strip("\n"))

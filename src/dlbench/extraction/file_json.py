@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from dlbench.extraction.edits import is_diff
 from dlbench.extraction.structured import decode_json
 
 _PATH_KEYS = ("path", "file_path", "filepath", "filename", "file_name", "file", "name")
@@ -41,6 +42,8 @@ def _read(value: object, path: str, depth: int) -> Iterator[FileChange]:
     elif isinstance(value, str) and value.lstrip()[:1] in ("{", "["):  # the arguments of a tool call
         for inner in decode_json(value):
             yield from _read(inner, path, depth + 1)
+    elif isinstance(value, str) and is_diff(value):
+        yield FileChange(diff=value)
 
 
 def _read_object(value: dict[str, object], path: str, depth: int) -> Iterator[FileChange]:
@@ -51,7 +54,7 @@ def _read_object(value: dict[str, object], path: str, depth: int) -> Iterator[Fi
     if old is not None and new is not None:
         yield FileChange(path, new, old)
     elif (diff := _find(value, _DIFF_KEYS)) is not None:
-        yield FileChange(diff=diff)
+        yield FileChange(diff=diff if is_diff(diff) or not path else f"--- {path}\n+++ {path}\n{diff}")
     elif named and path == named and text is not None:
         yield FileChange(path, text)
     elif named and path == named and (value.get("delete") is True or value.get("content", "") is None):

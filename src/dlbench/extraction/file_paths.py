@@ -11,7 +11,7 @@ _PATH = r"(?:[\w.@~-]+[/\\])*[\w.-]*\w\.(?:pyi?|toml|json|ya?ml|txt|csv|cfg|md|j
 PATHS = re.compile(rf"(?<![\w/\\.]){_PATH}|(?<=[ab]/){_PATH}|/(?:[\w.-]+/)+[\w.-]+\.py\b")
 _LABEL = r"(?:(?:file(?:name)?|path)\s*[:=]\s*)?"
 _NAMED = rf"{_LABEL}[`'\"]?(?P<path>{_PATH})[`'\"]?"
-_COMMENT = re.compile(rf"^[ \t]*#+[-=\s]*{_NAMED}[-=\s:]*(?:\([^()]*\))?$", re.IGNORECASE)
+_COMMENT = re.compile(rf"^[ \t]*(?:#+|//)[-=\s]*{_NAMED}[-=\s:]*(?:\([^()]*\))?$", re.IGNORECASE)
 SEPARATOR = re.compile(rf"^[ \t]*(?:[-=#*<\[]+\s*)?{_NAMED}[ \t]*[-=#*>:\]]*[ \t]*$", re.IGNORECASE)
 """A line between files that have no fences."""
 _WORDS = "file|filename|path|new|updated?|modified|created?|full|contents?|of|in|the|module|title"

@@ -17,7 +17,9 @@ LANGUAGES = {"diff", "patch", "udiff"}
 
 _HUNK = re.compile(r"^@@.*$")
 _FILE = re.compile(r"^(?:diff --git |index [0-9a-f]+\.\.|--- |\+\+\+ |new file mode |\\ No newline|\*\*\* )")
-SEARCH, MIDDLE, REPLACE = (re.compile(mark) for mark in (r"^<{5,9} ?SEARCH", r"^={5,9}$", r"^>{5,9} ?REPLACE"))
+SEARCH, MIDDLE, REPLACE = (
+    re.compile(mark) for mark in (r"^<{5,9} ?(?:SEARCH|ORIGINAL|HEAD)\b", r"^={5,9}$", r"^>{5,9} ?\w+")
+)
 
 
 def is_edit(text: str) -> bool:
