@@ -4,6 +4,7 @@ Everything is real, as in `test_pass`; only pytest comes from the index that thi
 """
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -279,3 +280,19 @@ def test_a_second_run_repeats_nothing(made: dict[str, Any], folder: Path) -> Non
     before = runs.read_bytes()
     assert "2 tasks proposed" in construct(folder).output
     assert runs.read_bytes() == before
+
+
+@pytest.mark.slow
+def test_a_described_change_becomes_a_task_that_holds(made: dict[str, Any], folder: Path) -> None:
+    pair, described = folder / "out" / f"{NAME}-1.1", folder / "described"
+    task_id = made["fix"]["id"]
+    one = ["pre_post_processing"] * 3, ["general"] * 3, ["others"] * 3
+    facts = {"change": "fix", "votes": dict(zip(("stage", "task", "data"), one, strict=True)), "reviewer": "me"}
+    stem = task_id.replace("/", ".")
+    write(described, {f"{stem}.md": "`mean` of nothing is 0.\n", f"{stem}.json": json.dumps(facts)})
+    root = folder / "mine"
+    shutil.copytree(pair / "benchmark", root)
+    written = construct(folder, "--descriptions", str(described), "--into", str(root))
+    assert (written.exit_code, "fix" in (root / "releases" / f"{stem}.json").read_text()) == (0, True), written.output
+    result = CliRunner().invoke(app, ["validate", "--track", "release", "--benchmark", str(root), "--workers", "1"])
+    assert (result.exit_code, f"{task_id}: valid" in result.output) == (0, True), result.output

@@ -39,6 +39,10 @@ def releases(
     lines: Annotated[
         tuple[int, int], typer.Option("--lines", metavar="MIN MAX", help="Lines of code that one change adds.")
     ] = (30, 1000),
+    descriptions: Annotated[
+        Path | None, typer.Option(help="Make records of the proposals in --out that this folder describes.")
+    ] = None,
+    into: Annotated[Path | None, typer.Option(help="Benchmark folder for the records (default: --benchmark).")] = None,
     mutants: Annotated[int, typer.Option(min=0, help="Mutants of each change that measure its tests.")] = 20,
     seconds: Annotated[
         float, typer.Option("--trace-seconds", min=1, help="Time limit for the tests of one release together.")
@@ -51,6 +55,9 @@ def releases(
     from dlbench.construction.release_tasks import ReleaseTasks
     from dlbench.construction.releases import ReleasePair
 
+    if descriptions is not None:
+        _write_records(out, descriptions, into or dataset.load(benchmark).root)
+        return
     if since is None:
         raise DLBenchError("no date is given", fix="pass --since YYYY-MM-DD")
     need_construction()
@@ -78,6 +85,18 @@ def releases(
     report_failures(failed)
     made = sum(counts.values())
     typer.echo(f"{len(pairs)} releases, {len(failed)} left out, {made} tasks proposed in {out}/*/proposals")
+
+
+def _write_records(out: Path, descriptions: Path, root: Path) -> None:
+    from dlbench.construction.release_drafts import write_described
+    from dlbench.dataset.tracks import write_task
+
+    made = [write_task(root, record) for record in write_described(out, descriptions, root, log)]
+    for path in made:
+        typer.echo(path)
+    if not made:
+        fix = "write FOLDER/<name of the proposal>.md and .json, as the proposal's README.md says"
+        raise DLBenchError("no proposal is described", where=str(descriptions), fix=fix)
 
 
 def _read_specs(names: list[str] | None, projects: Path | None, benchmark: Path | None) -> "list[ProjectSpec]":

@@ -7,18 +7,20 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from dlbench.construction.components import list_sources
-from dlbench.dataset.file_task import Component
+from dlbench.dataset.file_task import Component, FileTask
 from dlbench.dataset.labels import AXES
 from dlbench.dataset.skeleton import Module, cut_definitions
 from dlbench.dataset.tracks import name_file
 from dlbench.errors import DLBenchError
 from dlbench.execution.task_tests import cut_tests
 from dlbench.jsonl import write_whole
+
+Described = TypeVar("Described", bound=FileTask)
 
 PROPOSAL = "proposal.json"
 _README = """# {id}
@@ -61,10 +63,11 @@ def read_described(proposals: Path, descriptions: Path, project: str) -> Iterato
     for path in sorted(proposals.glob(f"{project}.component-*/{PROPOSAL}")):
         text, facts = (descriptions / f"{path.parent.name}{end}" for end in (".md", ".json"))
         if text.is_file():
-            yield _describe(json.loads(path.read_text(encoding="utf-8")), text, facts)
+            yield describe_proposal(Component, json.loads(path.read_text(encoding="utf-8")), text, facts)
 
 
-def _describe(proposal: dict[str, Any], text: Path, facts: Path) -> Component:
+def describe_proposal(kind: type[Described], proposal: dict[str, Any], text: Path, facts: Path) -> Described:
+    """The record of a proposal with a description and, beside it, what persons or models said of it."""
     fix = "write votes, attempts and reviewer into it, as the proposal's README.md says"
     if not facts.is_file():
         raise DLBenchError("the description has no facts beside it", where=str(facts), fix=fix)
@@ -76,7 +79,7 @@ def _describe(proposal: dict[str, Any], text: Path, facts: Path) -> Component:
         names = [name for name in proposal["required_names"] if name not in description]
         labels = {axis: _find_majority(known["votes"][axis]) for axis in AXES}
         own = {"description": description, "labels": labels, "hidden": hidden, "required_names": names}
-        return Component.model_validate(proposal | known | own)
+        return kind.model_validate(proposal | known | own)
     except (ValidationError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise DLBenchError(f"it cannot be used: {error}", where=str(facts), fix=fix) from None
 

@@ -18,6 +18,7 @@ from random import Random
 from dlbench.construction import Row
 from dlbench.construction.hidden_tests import hide_tests
 from dlbench.construction.release_changes import MOST_FILES, MOST_LINES, Changes, Cluster, Measure, cluster, measure
+from dlbench.construction.release_drafts import README, name_stem
 from dlbench.construction.releases import Rejected, ReleasePair
 from dlbench.construction.task_construction import choose_within
 from dlbench.construction.trace import Trace, TracedTest
@@ -43,6 +44,7 @@ _SHUFFLES = (1, 2, 3, 4)
 _KEPT_SECONDS = 60.0
 """Of the tests that must still pass."""
 _MUTANTS_OF_FUNCTION = 40
+_NAMES = ("id", "project", "before", "after")
 
 
 @dataclass
@@ -318,6 +320,8 @@ class ReleaseTasks:
                     (folder / inner / path).parent.mkdir(parents=True, exist_ok=True)
                     (folder / inner / path).write_bytes(content)
         write_whole(folder / "base.diff", "".join(difference))
+        facts = {"added": made.measure["added"], "files": len(made.files), "tree": before, "stem": name_stem(made.id)}
+        write_whole(folder / "README.md", README.format(**facts, **{key: getattr(made, key) for key in _NAMES}))
         write_whole(folder / "proposal.json", json.dumps(asdict(made) | {"base": str(before)}, indent=1) + "\n")
 
 

@@ -174,6 +174,11 @@ class Release(FileTask):
     """The later release; what judges are its tests, under the names that `rename_tests` gives."""
     taken: Annotated[tuple[str, ...], Field(min_length=1)]
     """What the solution has of it: files, and definitions (`path::qualname`)."""
+    change: Literal["", "feature", "behaviour", "fix", "rework"] = ""
+    """Empty for a whole release."""
+    mutants: int = 0
+    killed: int = 0
+    """Mutants of the changed lines, and those that a test notices."""
 
     @model_validator(mode="after")
     def _same_project(self) -> "Release":
