@@ -15,7 +15,14 @@ from typer.testing import CliRunner, Result
 from dlbench.cli import app
 from dlbench.construction.release_changes import Changes, cluster
 from dlbench.dataset.merge import divide
-from dlbench.execution.release_files import cut_tests, make_reference, make_tests, remove_agent_files
+from dlbench.execution.release_files import (
+    cut_tests,
+    find_original,
+    make_reference,
+    make_tests,
+    remove_agent_files,
+    rename_tests,
+)
 from dlbench.workspace.pip_config import read_pip_config
 
 from ..workspace.parts import Index
@@ -179,6 +186,12 @@ def test_the_reference_has_what_is_taken_with_its_imports_and_exports(trees: tup
     assert "of nothing, 0" not in sums
     fix = make_reference(*trees, {"dlbench_steps/sums.py::mean"}, ".")
     assert fix == {"dlbench_steps/sums.py": FIXED.encode()}
+
+
+@pytest.mark.parametrize("test", ["tests/test_a.py::test_x[1]", "pkg/a_test.py::TestA::test_x", "test_next.py::test"])
+def test_renamed_tests_have_their_names_back(test: str) -> None:
+    assert rename_tests(test) != test
+    assert find_original(rename_tests(test)) == test
 
 
 def test_new_tests_stand_beside_the_old_ones_with_the_imports_that_they_need(trees: tuple[Path, Path]) -> None:

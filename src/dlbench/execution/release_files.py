@@ -129,6 +129,13 @@ def rename_tests(test: str) -> str:
     return f"{place.with_name(f'{stem}.py').as_posix()}{separator}{rest}"
 
 
+def find_original(test: str) -> str:
+    """The id that `rename_tests` was given."""
+    path, separator, rest = test.partition("::")
+    original = re.sub(rf"{_MARK}(_test)?[.]py$", r"\1.py", path)
+    return f"{original}{separator}{rest}"
+
+
 def make_tests(before: Path, after: Path, tests: Collection[str], packages: Collection[str]) -> dict[str, bytes | None]:
     """The newer release's files that these tests need. `tests`: renamed ids. `packages`: top-level names of the
     project's modules."""

@@ -22,6 +22,7 @@ from dlbench.dataset.validation import read_rules
 from dlbench.errors import DLBenchError
 from dlbench.execution.engine import Engine
 from dlbench.execution.launch import describe_collection
+from dlbench.execution.release_files import find_original
 from dlbench.execution.sandbox import open_cell
 from dlbench.execution.sandbox.base import inside_key
 from dlbench.execution.supervise import supervise
@@ -45,8 +46,14 @@ def check_sources(
         return _check_project(benchmark, project, mine, tasks, engine, log) if mine or tasks else []
 
     def check_release(task: Release) -> list[Problem]:
-        fetch(task.newer, benchmark.root, log)
-        return _check_project(benchmark, task.older, [], [task], engine, log)
+        where = place_task(task)
+        try:
+            tree = fetch(task.newer, benchmark.root, log)
+        except DLBenchError as error:
+            return [Problem(Kind.SOURCE_UNAVAILABLE, where, error.what, error.fix or "check again")]
+        tests = list(map(find_original, (*task.visible, *task.hidden)))
+        leaks = _find_description_leaks(task.description, task.taken, tree, tests, where)
+        return [*_check_project(benchmark, task.older, [], [task], engine, log), *leaks]
 
     may_quote = read_rules(benchmark.root).docstring_prompts
     with ThreadPoolExecutor(_PROJECTS) as threads:
@@ -96,22 +103,26 @@ def check_task(task: FileTask, tree: Path, where: str) -> list[Problem]:
         return [Problem(Kind.MISSING_PATH, where, f"the source has no file {absent[0]}", fix)]
     if hash_skeleton(task.reduce(tree)) != task.sha256:
         return [Problem(Kind.HASH_MISMATCH, where, "what is given is not what was recorded", fix)]
-    leaks = _find_description_leaks(task, tree) if isinstance(task, Component) else []
-    return [Problem(leak.kind, where, leak.what.replace("prompt", "description"), leak.fix) for leak in leaks]
+    if isinstance(task, Component):
+        return _find_description_leaks(task.description, task.asked, tree, task.hidden, where)
+    return []
 
 
-def _find_description_leaks(task: Component, tree: Path) -> list[Leak]:
-    """What the description takes from the definitions that it asks for, each once."""
-    tests = sorted({tree / test.partition("::")[0] for test in task.hidden})
+def _find_description_leaks(
+    description: str, places: Sequence[str], tree: Path, tests: Sequence[str], where: str
+) -> list[Problem]:
+    """What the description takes from the definitions that it asks for, each once. `places`: `path::qualname`, or the
+    path of a whole module."""
+    files = sorted({tree / test.partition("::")[0] for test in tests})
     found: dict[Leak, None] = {}
-    for path in task.files:
+    for path in dict.fromkeys(place.partition("::")[0] for place in places if ".py" in place):
         source = (tree / path).read_text(encoding="utf-8")
-        module = parse(source)
-        names = [one.partition("::")[2] for one in task.asked if one.partition("::")[0] == path]
-        for name in sorted(Module(source).list_inside(names)):
+        module, whole = parse(source), Module(source)
+        names = [name for one, _, name in (place.partition("::") for place in places) if one == path and name]
+        for name in sorted(whole.list_inside(names) if names else {one.qualname for one in whole.definitions}):
             with suppress(TargetError):  # a class, or a property with a setter
-                found |= dict.fromkeys(find_leaks(task.description, module, find_target(source, name, module), tests))
-    return list(found)
+                found |= dict.fromkeys(find_leaks(description, module, find_target(source, name, module), files))
+    return [Problem(leak.kind, where, leak.what.replace("prompt", "description"), leak.fix) for leak in found]
 
 
 def check_target(instance: Instance, tree: Path, where: str) -> list[Problem]:
