@@ -90,7 +90,7 @@ def test_the_command_for_the_tests_names_their_folder_if_the_record_lists_none(
 ) -> None:
     alone = OpenTask(component.record.model_copy(update={"unchanged": ()}), component.prepared)
     for task, argument in ((component, "@VISIBLE_TESTS.txt"), (alone, "tests")):
-        write_folder(task, tmp_path / argument, "")
+        write_folder(task, tmp_path / argument)
         assert f"-o addopts= {argument}`" in (tmp_path / argument / "INSTRUCTIONS.md").read_text()
         assert (tmp_path / argument / "VISIBLE_TESTS.txt").is_file() == (task is component)
 

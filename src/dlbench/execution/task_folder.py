@@ -137,12 +137,12 @@ def _names_of(test: str) -> tuple[str, ...]:
     return tuple(strip_case(test).split("::"))
 
 
-def write_folder(task: OpenTask, folder: Path, requirements: str) -> None:
+def write_folder(task: OpenTask, folder: Path) -> None:
     """`folder` must be new or empty."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise DLBenchError("the folder is not empty", where=str(folder), fix="name a new folder")
     files = build_folder(task)
-    files |= {INSTRUCTIONS: render_instructions(task).encode(), REQUIREMENTS: requirements.encode()}
+    files |= {INSTRUCTIONS: render_instructions(task).encode(), REQUIREMENTS: task.requirements.encode()}
     if shown := (*task.record.visible, *task.record.unchanged):
         files[TESTS] = "".join(f"{test}\n" for test in shown).encode()
     for path, content in files.items():
