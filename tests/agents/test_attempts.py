@@ -243,6 +243,8 @@ def test_an_endpoint_that_fails_is_no_verdict_on_the_agent(toys: Path, tmp_path:
         (("--agent", "builtin"), "builtin needs a model"),
         (("--agent", "none", "--model", "m", "--base-url", "http://x/v1"), "there is no agent 'none'"),
         (("--command", "no-such-agent"), "there is no program no-such-agent"),
+        (("--command", "my-agent 'x"), "the command cannot be read: No closing quotation"),
+        (("--command", " "), "the command is empty"),
         (("--command", "python x", "--env", "NO_SUCH_VARIABLE"), "NO_SUCH_VARIABLE is not set"),
         (("--command", "python x", "--sandbox", "unconfined"), "unconfined gives them no network of their own"),
         (("--command", "python x", "--task", "toylib/rebuild-none"), "did you mean toylib/rebuild-toylib"),
@@ -253,10 +255,13 @@ def test_wrong_input_is_named(toys: Path, tmp_path: Path, options: tuple[str, ..
     assert (done.status, message in done.text) == (1, True), done.text
 
 
-def test_git_is_needed(toys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_git_and_the_agent_are_needed(toys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     done = run_agent(toys, tmp_path / "run", "--command", "python x")
     assert (done.status, "there is no program git" in done.text) == (1, True), done.text
+    words = ("--agent", "mini-swe-agent", "--model", "m", "--base-url", "http://x/v1")
+    done = run_agent(toys, tmp_path / "run", *words)
+    assert (done.status, "pip install mini-swe-agent mcp" in done.text) == (1, True), done.text
 
 
 def test_a_release_is_run_only_for_attempts_that_are_left(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import re
-import shlex
 import shutil
 import subprocess
 from collections import Counter
@@ -99,7 +98,8 @@ class AgentRun:
     sandbox: Sandbox
     limits: Limits
     """`test_seconds` is the wall time of an attempt."""
-    command: str
+    command: Sequence[str]
+    """Words with places to fill in."""
     model: str = ""
     endpoint: Endpoint | None = None
     budget: Budget = field(default_factory=Budget)
@@ -112,7 +112,7 @@ class AgentRun:
         shutil.rmtree(out, ignore_errors=True)
         out.mkdir(parents=True)
         relay = Relay(self.endpoint, out / "requests.jsonl", self.budget, self.most_tokens, self.model)
-        program, shown = find_program(shlex.split(self.command)[0])
+        program, shown = find_program(self.command[0])
         with open_work(task, self.sandbox, self.limits, [*shown, *self.mounts]) as (cell, given):
             command = [str(program or task.prepared.python), *self._fill(cell)]
             plan = cell.describe(command, {**cell.environment, **self._describe_network(), **self.environment})
@@ -141,8 +141,7 @@ class AgentRun:
         task = (cell.work / INSTRUCTIONS).read_text(encoding="utf-8")
         values = {"task": task, "model": self.model, "base_url": self._describe_network()["OPENAI_BASE_URL"]}
         values |= {"dir": str(cell.show("work")), "tmp": str(cell.show("tmp")), "harness": str(cell.show("harness"))}
-        words = shlex.split(self.command)[1:]
-        return [re.sub(r"\{(\w+)\}", lambda match: values.get(match[1], match[0]), word) for word in words]
+        return [re.sub(r"\{(\w+)\}", lambda match: values.get(match[1], match[0]), word) for word in self.command[1:]]
 
     def _describe_network(self) -> dict[str, str]:
         """Variables that lead common clients to the relay."""
@@ -162,7 +161,8 @@ def find_program(name: str) -> tuple[Path | None, list[Path]]:
         return None, []
     found = shutil.which(name)
     if found is None:
-        raise DLBenchError(f"there is no program {name}", where="--command", fix="install it, or pass its path")
+        fix = "pip install mini-swe-agent mcp" if name == "mini" else "install it, or pass its path"
+        raise DLBenchError(f"there is no program {name}", where="PATH", fix=fix)
     for program in (Path(found).absolute(), Path(found).resolve()):
         root = program.parent.parent
         if (root / "pyvenv.cfg").is_file():

@@ -88,7 +88,13 @@ def run(
     if missing := [name for name in env or () if name not in os.environ]:
         raise DLBenchError(f"the variable {missing[0]} is not set", where="--env", fix="set it, or leave it out")
     chosen = find_known(agent, PRESETS, "agent", "--agent") if agent else command or ""
-    find_program(shlex.split(chosen)[0])
+    try:
+        words = shlex.split(chosen)
+    except ValueError as error:
+        raise DLBenchError(f"the command cannot be read: {error}", where="--command", fix="close its quotes") from None
+    if not words:
+        raise DLBenchError("the command is empty", where="--command", fix="name a program")
+    find_program(words[0])
     if shutil.which("git") is None:
         raise DLBenchError("there is no program git", fix="install it: it makes the work folders and the patches")
     endpoint = find_endpoint(model, base_url, api_key) if model or base_url else None
@@ -96,7 +102,7 @@ def run(
         make_engine(WorkerOptions(1, sandbox=sandbox)),
         choose_agent_sandbox(sandbox),
         Limits(0, 60 * limits.minutes, limits.memory, limits.processes, disk_mb=limits.disk),
-        chosen,
+        words,
         endpoint.model if endpoint is not None and model else "",
         endpoint,
         Budget(price=find_price(model, prices)),
@@ -110,7 +116,7 @@ def run(
         "benchmark": name_records(dataset.load(benchmark)),
         "track": tasks[0].record.track,
         "agent": agent or Secrets(*(endpoint.secrets if endpoint is not None else ())).hide(chosen),
-        "model": f"{agent or Path(shlex.split(chosen)[0]).name} {model}".strip(),
+        "model": f"{agent or Path(words[0]).name} {model}".strip(),
         "samples": samples,
         "limits": asdict(limits),
         "env": sorted(env or ()),
