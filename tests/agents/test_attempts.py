@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from dlbench.agents.attempts import open_agent_task, open_work
+from dlbench.agents.attempts import open_work
 from dlbench.agents.relay import Relay
 from dlbench.agents.sandbox import choose_agent_sandbox
 from dlbench.agents.sandbox import run_agent as run_in_sandbox
@@ -243,6 +243,8 @@ def test_an_endpoint_that_fails_is_no_verdict_on_the_agent(toys: Path, tmp_path:
         (("--agent", "builtin"), "builtin needs a model"),
         (("--agent", "none", "--model", "m", "--base-url", "http://x/v1"), "there is no agent 'none'"),
         (("--command", "no-such-agent"), "there is no program no-such-agent"),
+        (("--command", "my-agent 'x"), "the command cannot be read: No closing quotation"),
+        (("--command", " "), "the command is empty"),
         (("--command", "python x", "--env", "NO_SUCH_VARIABLE"), "NO_SUCH_VARIABLE is not set"),
         (("--command", "python x", "--sandbox", "unconfined"), "unconfined gives them no network of their own"),
         (("--command", "python x", "--task", "toylib/rebuild-none"), "did you mean toylib/rebuild-toylib"),
@@ -253,18 +255,13 @@ def test_wrong_input_is_named(toys: Path, tmp_path: Path, options: tuple[str, ..
     assert (done.status, message in done.text) == (1, True), done.text
 
 
-def test_git_is_needed(toys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_git_and_the_agent_are_needed(toys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     done = run_agent(toys, tmp_path / "run", "--command", "python x")
     assert (done.status, "there is no program git" in done.text) == (1, True), done.text
-
-
-def test_a_run_is_resumed_with_the_same_mounts_only(toys: Path, tmp_path: Path) -> None:
-    (tmp_path / "shown").mkdir()
-    words = ("--command", "ls", "--mount", tmp_path / "shown")
-    assert run_agent(toys, tmp_path / "run", *words).status == 0
-    done = run_agent(toys, tmp_path / "run", "--command", "ls")
-    assert (done.status, "started with other mount" in done.text) == (1, True), done.text
+    words = ("--agent", "mini-swe-agent", "--model", "m", "--base-url", "http://x/v1")
+    done = run_agent(toys, tmp_path / "run", *words)
+    assert (done.status, "pip install mini-swe-agent mcp" in done.text) == (1, True), done.text
 
 
 def test_a_release_is_run_only_for_attempts_that_are_left(tmp_path: Path) -> None:
@@ -280,6 +277,8 @@ def test_a_release_is_run_only_for_attempts_that_are_left(tmp_path: Path) -> Non
     assert run_agent(broken, out, "--command", "ls").status == 0
     done = run_agent(broken, out, "--command", "pwd")
     assert (done.status, "was started with agent ls" in done.text) == (1, True), done.text
+    done = run_agent(broken, out, "--command", "ls", "--mount", tmp_path)
+    assert (done.status, "started with other mount" in done.text) == (1, True), done.text
 
 
 def test_a_program_that_the_sandbox_does_not_show_is_no_verdict(toys: Path, tmp_path: Path) -> None:
@@ -307,15 +306,16 @@ def test_an_installed_copy_of_the_project_is_not_shown(toys: Path, tmp_path: Pat
 
 
 def test_a_mount_that_shows_the_workspace_is_refused(toys: Path, tmp_path: Path) -> None:
-    done = run_agent(toys, tmp_path / "run", "--command", "ls", "--mount", home().parent)
-    assert (done.status, "the agent would see the workspace" in done.text) == (1, True), done.text
+    for number, place in enumerate((home().parent, home() / "sources")):
+        done = run_agent(toys, tmp_path / str(number), "--command", "ls", "--mount", place)
+        assert (done.status, "the agent would see the workspace" in done.text) == (1, True), done.text
 
 
 def test_output_that_cannot_be_written_is_an_error_and_not_the_agents_fault(toys: Path, tmp_path: Path) -> None:
     benchmark = load(toys)
     task = open_task(read_tasks(toys)[TASK], prepare(benchmark.projects["toylib"], toys), toys)
-    agent, limits = open_agent_task(task, ""), Limits(0, 60, 1024, 64, disk_mb=100)
-    with open_work(agent, choose_agent_sandbox(), limits) as (cell, _):
+    limits = Limits(0, 60, 1024, 64, disk_mb=100)
+    with open_work(task, choose_agent_sandbox(), limits) as (cell, _):
         plan = cell.describe(["/bin/sh", "-c", "echo here; exec sleep 50"], cell.environment)
         with pytest.raises(OSError, match="No space left"):
             run_in_sandbox(cell, plan, Path("/dev/full"), Relay(None, tmp_path / "log", Budget()))

@@ -105,6 +105,11 @@ def test_a_request_that_cannot_be_read_is_not_sent(endpoint: Endpoint, tmp_path:
     assert "cannot be read" in read_log(tmp_path)[0]["error"]
 
 
+def test_a_request_in_chunks_is_refused_and_not_sent_without_its_body(endpoint: Endpoint, tmp_path: Path) -> None:
+    status, _ = serve(endpoint, tmp_path).ask("/v1/chat/completions", CHAT, **{"Transfer-Encoding": "chunked"})
+    assert (status, endpoint.requests, read_log(tmp_path)[0]["status"]) == (411, [], 411)
+
+
 def test_each_message_is_recorded_once(endpoint: Endpoint, tmp_path: Path) -> None:
     served, second = serve(endpoint, tmp_path), {"role": "user", "content": "go on"}
     _, text = served.ask("/v1/chat/completions", CHAT)

@@ -132,6 +132,12 @@ def test_a_release_task_is_exported_without_the_newer_release(toys: Path, tmp_pa
         True,
     )
     assert (folder / "tests/benchmark/newer/toylib/modes.py").is_file()
+
+
+@pytest.mark.slow
+def test_harbor_judges_a_release_task(toys: Path, tmp_path: Path) -> None:
+    export(toys, tmp_path / "tasks", "--format", "harbor", "--track", "release", "--with-reference")
+    [folder] = (tmp_path / "tasks").glob("*.release-*")
     work = shutil.copytree(folder / "environment/task", tmp_path / "work")
     shutil.copytree(folder / "solution/files", work, dirs_exist_ok=True)
     assert verify(folder, work, tmp_path / "logs") == (0, {"reward": 1.0, "hidden_tests": 1.0})

@@ -1,5 +1,7 @@
 """Tasks of many files: honest answers pass, cheats do not, and a test that crashes costs no other test."""
 
+from pathlib import Path
+
 import pytest
 
 from dlbench.dataset import load
@@ -13,6 +15,7 @@ from dlbench.execution.file_task import (
     validate_task,
 )
 from dlbench.execution.isolated_run import RunOptions, split_tests
+from dlbench.execution.task_folder import write_folder
 from dlbench.runs.verdict import Outcome, Status, Verdict
 from dlbench.workspace import prepare
 from tests.execution.file_task_toy import (
@@ -80,6 +83,16 @@ def test_a_component_is_solved_by_its_reference_and_not_by_what_is_given(engine:
     assert (verdict.status, verdict.share) == (Status.PASS, 1.0), verdict
     verdict = judge(engine, component, Attempt("nothing", {}))
     assert (verdict.status, verdict.share, "broken" in verdict.extra) == (Status.FAIL, 0.0, False), verdict
+
+
+def test_the_command_for_the_tests_names_their_folder_if_the_record_lists_none(
+    component: OpenTask, tmp_path: Path
+) -> None:
+    alone = OpenTask(component.record.model_copy(update={"unchanged": ()}), component.prepared)
+    for task, argument in ((component, "@VISIBLE_TESTS.txt"), (alone, "tests")):
+        write_folder(task, tmp_path / argument)
+        assert f"-o addopts= {argument}`" in (tmp_path / argument / "INSTRUCTIONS.md").read_text()
+        assert (tmp_path / argument / "VISIBLE_TESTS.txt").is_file() == (task is component)
 
 
 def test_an_answer_that_breaks_an_unchanged_test_fails(engine: Engine, component: OpenTask) -> None:

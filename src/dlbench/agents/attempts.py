@@ -4,11 +4,10 @@ import contextlib
 import json
 import os
 import re
-import shlex
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -27,7 +26,7 @@ from dlbench.execution.task_folder import INSTRUCTIONS, read_answer, write_folde
 from dlbench.generation.budget import Budget
 from dlbench.generation.providers import Endpoint
 from dlbench.runs.verdict import Outcome, Status, Verdict
-from dlbench.workspace import Prepared, home
+from dlbench.workspace import home
 
 PRESETS = {
     "builtin": "python {harness}/builtin.py {model} {dir} {task}",
@@ -51,37 +50,6 @@ _EDITS = frozenset({"old", "new", "old_str", "new_str", "old_string", "new_strin
 _NOT_THE_AGENT = ("user", "system", "developer", "tool", "function_call_output", "tool_result")
 
 
-@dataclass(frozen=True)
-class AgentTask:
-    """What an attempt needs of a task, of any kind."""
-
-    name: str
-    prepared: Prepared
-    packages: set[str]
-    """Names of the project and of what it imports as; installed copies are hidden."""
-    tests: Collection[str]
-    write: Callable[[Path], None]
-    judge: Callable[[Engine, Path, int], tuple[Verdict, FileSet]]
-    """The verdict on a folder, and the files that it changes."""
-
-
-def open_agent_task(task: OpenTask, requirements: str) -> AgentTask:
-    def judge(engine: Engine, folder: Path, sample: int) -> tuple[Verdict, FileSet]:
-        files, links, problem = dict[str, bytes | None](), list[str](), ""
-        try:
-            files, links = read_answer(task, folder)
-        except (DLBenchError, OSError, RecursionError) as error:
-            problem = f"the folder cannot be read: {error}"
-        verdict = judge_files(engine, task, files, links=links, sample=sample)
-        return replace(verdict, message=problem or verdict.message), files
-
-    def write(folder: Path) -> None:
-        write_folder(task, folder, requirements)
-
-    record = task.record
-    return AgentTask(record.id, task.prepared, task.packages | {record.project}, record.hidden, write, judge)
-
-
 def check_release(engine: Engine, task: OpenTask, workers: int) -> None:
     """Run the release's tests, which may take minutes; an attempt at what fails here would be in vain."""
     if failures := profile_release(engine, task, workers).failures:
@@ -92,23 +60,34 @@ def check_release(engine: Engine, task: OpenTask, workers: int) -> None:
 
 @contextmanager
 def open_work(
-    task: AgentTask, sandbox: Sandbox, limits: Limits, mounts: Sequence[Path] = ()
+    task: OpenTask, sandbox: Sandbox, limits: Limits, mounts: Sequence[Path] = ()
 ) -> Iterator[tuple[AgentCell, Path]]:
     """The cell of an attempt, whose work folder is a git repository of one commit; and a copy of that folder."""
     with open_cell(task.prepared, None, None, limits) as private:
-        cell = AgentCell.make(private, sandbox, mounts, task.packages)
-        task.write(cell.work)
+        cell = AgentCell.make(private, sandbox, mounts, list_names(task))
+        write_folder(task, cell.work)
         commit_folder(cell.work)
         yield cell, shutil.copytree(cell.work, private.folder / "given")
 
 
-def judge_work(engine: Engine, task: AgentTask, cell: AgentCell, given: Path, sample: int) -> tuple[Verdict, FileSet]:
-    """The verdict on the work folder; nothing of it is read if it is too large."""
-    is_small = cell.measure_mb("work") <= cell.cell.limits.disk_mb
-    verdict, files = task.judge(engine, cell.work if is_small else given, sample)
-    if not is_small and verdict.status is not Status.HARNESS_ERROR:
-        verdict = replace(verdict, message="the folder exceeds --disk: nothing of it is judged")
-    return verdict, files
+def list_names(task: OpenTask) -> set[str]:
+    """Of the project and of what it imports as."""
+    return task.packages | {task.record.project}
+
+
+def judge_work(engine: Engine, task: OpenTask, cell: AgentCell, sample: int) -> tuple[Verdict, FileSet]:
+    """The verdict on the work folder, and the files that it changes: none if it is too large or cannot be read."""
+    files, links, problem = dict[str, bytes | None](), list[str](), ""
+    try:
+        if cell.measure_mb("work") <= cell.cell.limits.disk_mb:
+            files, links = read_answer(task, cell.work)
+        else:
+            problem = "the folder exceeds --disk: nothing of it is judged"
+    except (DLBenchError, OSError, RecursionError) as error:
+        problem = f"the folder cannot be read: {error}"
+    verdict = judge_files(engine, task, files, links=links, sample=sample)
+    is_told = problem and verdict.status is not Status.HARNESS_ERROR
+    return replace(verdict, message=problem) if is_told else verdict, files
 
 
 @dataclass(frozen=True)
@@ -119,7 +98,8 @@ class AgentRun:
     sandbox: Sandbox
     limits: Limits
     """`test_seconds` is the wall time of an attempt."""
-    command: str
+    command: Sequence[str]
+    """Words with places to fill in."""
     model: str = ""
     endpoint: Endpoint | None = None
     budget: Budget = field(default_factory=Budget)
@@ -127,12 +107,12 @@ class AgentRun:
     mounts: tuple[Path, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
 
-    def attempt(self, task: AgentTask, sample: int, out: Path) -> dict[str, Any]:
+    def attempt(self, task: OpenTask, sample: int, out: Path) -> dict[str, Any]:
         """The record of one attempt's verdict; `out` gets its files."""
         shutil.rmtree(out, ignore_errors=True)
         out.mkdir(parents=True)
         relay = Relay(self.endpoint, out / "requests.jsonl", self.budget, self.most_tokens, self.model)
-        program, shown = find_program(shlex.split(self.command)[0])
+        program, shown = find_program(self.command[0])
         with open_work(task, self.sandbox, self.limits, [*shown, *self.mounts]) as (cell, given):
             command = [str(program or task.prepared.python), *self._fill(cell)]
             plan = cell.describe(command, {**cell.environment, **self._describe_network(), **self.environment})
@@ -144,25 +124,24 @@ class AgentRun:
             if not relay.requests and (self.endpoint is not None or ended.exit == _NOT_STARTED):
                 problem = f"the agent did not start, or asked no model: {output.strip()[-500:]}"
             if problem:
-                not_run = dict.fromkeys(task.tests, Outcome.NOT_RUN)
-                verdict = Verdict(task.name, sample, Status.HARNESS_ERROR, not_run, message=problem)
+                not_run = dict.fromkeys(task.record.hidden, Outcome.NOT_RUN)
+                verdict = Verdict(task.record.id, sample, Status.HARNESS_ERROR, not_run, message=problem)
             else:
-                verdict, files = judge_work(self.engine, task, cell, given, sample)
+                verdict, files = judge_work(self.engine, task, cell, sample)
                 _write_patch(given, files, out / "diff.patch")
             known = (task.prepared.environment, cell.cell.interpreter_root, cell.cell.folder)
         cost = None if relay.cost is None else round(relay.cost, 6)
         facts = {"exit": ended.exit, "stopped": ended.stopped, "seconds": round(ended.seconds, 1), "cost": cost}
         facts |= {"memory_mb": round(ended.memory_mb), "requests": relay.requests, **relay.tokens}
         (out / "agent.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
-        return verdict.as_record() | {"agent": facts, "leaks": list(audit(relay, output, task.packages, known))}
+        return verdict.as_record() | {"agent": facts, "leaks": list(audit(relay, output, list_names(task), known))}
 
     def _fill(self, cell: AgentCell) -> list[str]:
         """The arguments of the command."""
         task = (cell.work / INSTRUCTIONS).read_text(encoding="utf-8")
         values = {"task": task, "model": self.model, "base_url": self._describe_network()["OPENAI_BASE_URL"]}
         values |= {"dir": str(cell.show("work")), "tmp": str(cell.show("tmp")), "harness": str(cell.show("harness"))}
-        words = shlex.split(self.command)[1:]
-        return [re.sub(r"\{(\w+)\}", lambda match: values.get(match[1], match[0]), word) for word in words]
+        return [re.sub(r"\{(\w+)\}", lambda match: values.get(match[1], match[0]), word) for word in self.command[1:]]
 
     def _describe_network(self) -> dict[str, str]:
         """Variables that lead common clients to the relay."""
@@ -182,7 +161,8 @@ def find_program(name: str) -> tuple[Path | None, list[Path]]:
         return None, []
     found = shutil.which(name)
     if found is None:
-        raise DLBenchError(f"there is no program {name}", where="--command", fix="install it, or pass its path")
+        fix = "pip install mini-swe-agent mcp" if name == "mini" else "install it, or pass its path"
+        raise DLBenchError(f"there is no program {name}", where="PATH", fix=fix)
     for program in (Path(found).absolute(), Path(found).resolve()):
         root = program.parent.parent
         if (root / "pyvenv.cfg").is_file():

@@ -214,6 +214,9 @@ class _Handler(BaseHTTPRequestHandler):
         size = int(self.headers.get("Content-Length") or 0)
         if path is None or relay.endpoint is None:
             self._refuse(urlsplit(self.path).netloc or self.path)
+        elif "Transfer-Encoding" in self.headers:  # its body has no length, and would be left out
+            relay.record(path=path, status=411, error="the request has no Content-Length")
+            self._answer(411, '{"error": {"message": "requests need a Content-Length"}}')
         elif size > _MOST_BODY or relay.find_reason():
             self._answer(413, '{"error": {"message": "the limit of the attempt is reached"}}')
         else:

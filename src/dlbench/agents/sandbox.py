@@ -114,7 +114,9 @@ class AgentCell:
         """`names`: of the project and its packages; installed copies of it are hidden."""
         visible = (cell.prepared.environment, cell.interpreter_root, *mounts, Path("/usr"), Path("/usr/local"))
         hidden = find_installed(names, visible)
-        if shown := [place for place in visible if home().resolve().is_relative_to(place)]:
+        kept = home().resolve()
+        inside_it = [place for place in mounts if place.is_relative_to(kept)]
+        if shown := [*inside_it, *(place for place in visible if kept.is_relative_to(place))]:
             raise DLBenchError(
                 "the agent would see the workspace", where=str(shown[0]), fix="do not --mount this folder"
             )

@@ -28,7 +28,7 @@ from dlbench.runs import open_run, read_run
 from dlbench.runs.verdict import VERDICTS, Status, Verdict
 
 if TYPE_CHECKING:
-    from dlbench.agents.attempts import AgentRun, AgentTask
+    from dlbench.agents.attempts import AgentRun
     from dlbench.execution import Engine
     from dlbench.execution.file_task import OpenTask
 
@@ -74,13 +74,12 @@ def run(
     benchmark: BenchmarkOption = None,
 ) -> None:
     """Let an agent attempt tasks, and judge what it leaves. Rerun to resume."""
-    from dlbench.agents.attempts import PRESETS, AgentRun, find_program, open_agent_task
+    from dlbench.agents.attempts import PRESETS, AgentRun, find_program
     from dlbench.agents.sandbox import choose_agent_sandbox
     from dlbench.dataset.validation import name_records
     from dlbench.execution import Limits
     from dlbench.generation import Budget, find_price
     from dlbench.generation.providers import Secrets, find_endpoint, shown_url
-    from dlbench.workspace.environment import lock_of
 
     if bool(agent) == bool(command):
         raise DLBenchError("which agent is not clear", fix="pass exactly one of --agent and --command")
@@ -89,7 +88,13 @@ def run(
     if missing := [name for name in env or () if name not in os.environ]:
         raise DLBenchError(f"the variable {missing[0]} is not set", where="--env", fix="set it, or leave it out")
     chosen = find_known(agent, PRESETS, "agent", "--agent") if agent else command or ""
-    find_program(shlex.split(chosen)[0])
+    try:
+        words = shlex.split(chosen)
+    except ValueError as error:
+        raise DLBenchError(f"the command cannot be read: {error}", where="--command", fix="close its quotes") from None
+    if not words:
+        raise DLBenchError("the command is empty", where="--command", fix="name a program")
+    find_program(words[0])
     if shutil.which("git") is None:
         raise DLBenchError("there is no program git", fix="install it: it makes the work folders and the patches")
     endpoint = find_endpoint(model, base_url, api_key) if model or base_url else None
@@ -97,7 +102,7 @@ def run(
         make_engine(WorkerOptions(1, sandbox=sandbox)),
         choose_agent_sandbox(sandbox),
         Limits(0, 60 * limits.minutes, limits.memory, limits.processes, disk_mb=limits.disk),
-        chosen,
+        words,
         endpoint.model if endpoint is not None and model else "",
         endpoint,
         Budget(price=find_price(model, prices)),
@@ -105,20 +110,18 @@ def run(
         tuple(place.resolve() for place in mount or ()),
         {name: os.environ[name] for name in env or ()},
     )
-    loaded, opened = dataset.load(benchmark), open_tasks(Chosen(benchmark, instance=task), None if task else track)
-    locks = [lock_of(one.prepared.project, loaded.root).read_text(encoding="utf-8") for one in opened]
-    tasks = [open_agent_task(*both) for both in zip(opened, locks, strict=True)]
+    tasks = open_tasks(Chosen(benchmark, instance=task), None if task else track)
     config = {
         "dlbench": __version__,
-        "benchmark": name_records(loaded),
-        "track": opened[0].record.track,
+        "benchmark": name_records(dataset.load(benchmark)),
+        "track": tasks[0].record.track,
         "agent": agent or Secrets(*(endpoint.secrets if endpoint is not None else ())).hide(chosen),
-        "model": f"{agent or Path(shlex.split(chosen)[0]).name} {model}".strip(),
+        "model": f"{agent or Path(words[0]).name} {model}".strip(),
         "samples": samples,
         "limits": asdict(limits),
         "env": sorted(env or ()),
         "mount": sorted(map(str, settings.mounts)),
-        "instances": [one.name for one in tasks],
+        "instances": [one.record.id for one in tasks],
         "date": datetime.now(UTC).date().isoformat(),
         "endpoint": shown_url(endpoint.base_url) if endpoint is not None else None,
     }
@@ -126,9 +129,8 @@ def run(
     with Journal(out / VERDICTS) as journal:
         kept = [one for one in journal.records() if one["status"] != Status.HARNESS_ERROR]
         done = {(one["instance"], one["sample"]) for one in kept}
-        waiting = [(one, sample) for sample in range(samples) for one in tasks if (one.name, sample) not in done]
-        names = {one.name for one, _ in waiting}
-        _profile(settings.engine, [one for one in opened if one.record.id in names], workers)
+        waiting = [(one, sample) for sample in range(samples) for one in tasks if (one.record.id, sample) not in done]
+        _profile(settings.engine, list({one.record.id: one for one, _ in waiting}.values()), workers)
         log(f"{len(waiting)} attempts in the sandbox {settings.sandbox.name}")
         with counted("attempts", len(tasks) * samples) as progress:
             progress.keep(len(tasks) * samples - len(waiting))
@@ -148,15 +150,15 @@ def _profile(engine: "Engine", tasks: "list[OpenTask]", workers: int) -> None:
 
 
 def _attempt_all(
-    settings: "AgentRun", waiting: "list[tuple[AgentTask, int]]", journal: Journal, folder: Path, workers: int
+    settings: "AgentRun", waiting: "list[tuple[OpenTask, int]]", journal: Journal, folder: Path, workers: int
 ) -> Iterator[dict[str, Any]]:
     from dlbench.execution.supervise import stop_event
 
     stop = threading.Event()
 
-    def attempt(one: "AgentTask", sample: int) -> dict[str, Any]:
+    def attempt(one: "OpenTask", sample: int) -> dict[str, Any]:
         stop_event.set(stop)
-        record = settings.attempt(one, sample, folder / f"{one.name}-{sample}")
+        record = settings.attempt(one, sample, folder / f"{one.record.id}-{sample}")
         journal.append(record)
         return record
 

@@ -51,11 +51,9 @@ def checkout(
     """Write the folder in which the task is solved, a git repository: code, visible tests, instructions."""
     from dlbench.agents.attempts import commit_folder
     from dlbench.execution.task_folder import write_folder
-    from dlbench.workspace.environment import lock_of
 
     chosen = open_tasks(Chosen(benchmark, instance=[name]))[0]
-    loaded = dataset.load(benchmark)
-    write_folder(chosen, folder, lock_of(chosen.prepared.project, loaded.root).read_text(encoding="utf-8"))
+    write_folder(chosen, folder)
     if shutil.which("git"):
         commit_folder(folder)
     typer.echo(f"wrote {folder}: read INSTRUCTIONS.md there")

@@ -7,6 +7,7 @@ the releases on the user's machine.
 import re
 from collections import Counter
 from collections.abc import Mapping
+from datetime import date
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
@@ -115,6 +116,10 @@ class FileTask(Record):
         """The text of each file that is given instead of the release's."""
         raise NotImplementedError
 
+    def find_date(self, project: Project) -> date:
+        """When the solution became known. `project`: that of the record."""
+        return project.released
+
     def _check_places(self, places: tuple[str, ...]) -> None:
         if others := [one for one in places if one.partition("::")[0] not in self.files]:
             raise ValueError(f"{others[0]} is in no file that is reduced")
@@ -198,6 +203,9 @@ class Release(FileTask):
     def reduce(self, tree: Path) -> dict[str, str]:
         """The older release as it is; files that it does not have are to be written."""
         return {path: (tree / path).read_bytes().decode() for path in self.files if (tree / path).is_file()}
+
+    def find_date(self, project: Project) -> date:
+        return self.newer.released
 
 
 KINDS: dict[Track, type[FileTask]] = {kind.track: kind for kind in (Rebuild, Component, Release)}

@@ -24,6 +24,7 @@ from dlbench.execution.release_files import make_reference, make_tests
 from dlbench.jsonl import write_whole
 from dlbench.runs.verdict import Outcome, Status, Verdict
 from dlbench.workspace import Log, Prepared, fetch, home
+from dlbench.workspace.environment import lock_of
 from dlbench.workspace.home import quiet
 
 _SHOWN = 20
@@ -37,6 +38,8 @@ class OpenTask:
     record: FileTask
     prepared: Prepared
     """The release, with the solution unless `reference` differs from it."""
+    requirements: str = ""
+    """Of the environment, for the folder in which the task is solved."""
 
     @cached_property
     def base(self) -> dict[str, bytes]:
@@ -76,7 +79,7 @@ class OpenTask:
         return (str(self.prepared.tree.parent), str(home() / "archives"))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class OpenRelease(OpenTask):
     """A release task: definitions of the newer release laid onto the older one, and its tests."""
 
@@ -110,9 +113,11 @@ class OpenRelease(OpenTask):
 
 def open_task(record: FileTask, prepared: Prepared, root: Path, log: Log = quiet) -> OpenTask:
     """`root`: the benchmark's folder. The newer release of a release task is fetched."""
+    requirements = lock_of(prepared.project, root).read_text(encoding="utf-8")
     if isinstance(record, Release):
-        return OpenRelease(record, prepared, fetch(record.newer, root, log))
-    return OpenTask(record, prepared)
+        newer = fetch(record.newer, root, log)
+        return OpenRelease(record=record, prepared=prepared, requirements=requirements, newer=newer)
+    return OpenTask(record, prepared, requirements)
 
 
 @dataclass(frozen=True)

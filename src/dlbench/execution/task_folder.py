@@ -45,8 +45,8 @@ _DESCRIBED = """{description}
 _RULES = """
 - Only files below {packages} count, and no tests, `conftest.py`, configuration, compiled files or links.
 - Hidden tests decide. The score is the share of them that pass, and whether all do.{kind}
-- Solve it with Python {python} and the packages of `{requirements}`. From this folder, run the tests of `{tests}` by:
-  `{settings}PYTHONPATH={root} python -m pytest -p no:cacheprovider -o addopts= {arguments}@{tests}`
+- Solve it with Python {python} and the packages of `{requirements}`. From this folder, {tests} by:
+  `{settings}PYTHONPATH={root} python -m pytest -p no:cacheprovider -o addopts= {arguments}`
 - Code that reaches for the tests or the judge (frames, `sys.modules`, import hooks, replaced functions of libraries, …)
   does not count, unless the release uses the same.
 {names}"""
@@ -100,18 +100,21 @@ def _list_files(tree: Path) -> Iterator[str]:
 def list_shown(task: OpenTask) -> list[str]:
     """The visible and unchanged tests that the folder has: none whose function a hidden test runs too."""
     record = task.record
-    functions = name_functions(record.tests, lambda path: (task.prepared.tree / path).read_bytes())
+    functions = name_functions(
+        record.tests, lambda path: task.tests.get(path) or (task.prepared.tree / path).read_bytes()
+    )
     judging = {functions[test] for test in record.hidden}
     return [test for test in (*record.visible, *record.unchanged) if functions[test] not in judging]
 
 
-def write_folder(task: OpenTask, folder: Path, requirements: str) -> None:
+def write_folder(task: OpenTask, folder: Path) -> None:
     """`folder` must be new or empty."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise DLBenchError("the folder is not empty", where=str(folder), fix="name a new folder")
     files = build_folder(task)
-    files |= {INSTRUCTIONS: render_instructions(task).encode(), REQUIREMENTS: requirements.encode()}
-    files[TESTS] = "".join(f"{test}\n" for test in list_shown(task)).encode()
+    files |= {INSTRUCTIONS: render_instructions(task).encode(), REQUIREMENTS: task.requirements.encode()}
+    if shown := list_shown(task):
+        files[TESTS] = "".join(f"{test}\n" for test in shown).encode()
     for path, content in files.items():
         place = folder / path
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -122,18 +125,19 @@ def render_instructions(task: OpenTask) -> str:
     record, project = task.record, task.prepared.project
     names = "".join(f"\n- `{name}`" for name in record.required_names)
     packages = sorted(find_packages(record.files, task.prepared)) or list(record.files)
+    has_tests = bool(record.visible or record.unchanged)  # pytest would run everything for an empty list
     kind = f" They are of the same kind as those of `{TESTS}`." if record.visible else ""
     if record.unchanged:
         kind += f" Besides, {len(record.unchanged)} tests of `{TESTS}` pass now and must still pass."
     rules = _RULES.format(
         packages=", ".join(f"`{package}`" for package in packages),
         kind=kind,
-        tests=TESTS,
+        tests=f"run the tests of `{TESTS}`" if has_tests else "run the release's tests, none of which judges,",
         python=project.python,
         requirements=REQUIREMENTS,
         root=project.import_root,
         settings="".join(f"{name}={shlex.quote(value)} " for name, value in project.tests.env.items()),
-        arguments="".join(f"{argument} " for argument in project.tests.args),
+        arguments=" ".join([*project.tests.args, f"@{TESTS}" if has_tests else shlex.quote(project.tests.root)]),
         names=f"\nNames and messages that tests use and that occur nowhere else:\n{names}\n" if names else "",
     )
     verb = "Rebuild" if isinstance(record, Rebuild) else "Write" if isinstance(record, Component) else "Change"

@@ -73,15 +73,14 @@ def write_harbor_task(benchmark: Benchmark, task: OpenTask, options: ExportOptio
     folder = out / name_folder(record.id)
     for name in ("environment", "tests"):
         (folder / name).mkdir(parents=True)
-    requirements = lock_of(project, benchmark.root).read_text(encoding="utf-8")
     given = folder / "environment/task"
-    write_folder(task, given, requirements)
+    write_folder(task, given)
     canary = f"<!-- Not to be trained on. Canary: {benchmark.canary} -->\n\n" if options.canary else ""
     where = f"The folder of the task is `{_WORK}`.\n\n"
     text = (given / INSTRUCTIONS).read_text(encoding="utf-8")
     write_whole(folder / "instruction.md", f"{canary}{where}{text}")
     write_whole(folder / "task.toml", _render_toml(_describe(benchmark, task)))
-    torch = " ".join(f"{name}=={number}" for name, number in pinned(requirements).items())
+    torch = " ".join(f"{name}=={number}" for name, number in pinned(task.requirements).items())
     install = f"uv pip install --system --no-cache --no-deps --torch-backend cpu {torch} \\\n    && " if torch else ""
     values = {"python": project.python, "uv": version("uv"), "requirements": REQUIREMENTS, "install": install}
     values |= {
@@ -131,7 +130,7 @@ def _describe(benchmark: Benchmark, task: OpenTask) -> dict[str, Any]:
     """The content of task.toml. While the agent works, its network is what the user allows: `--allow-agent-host`."""
     record, project = task.record, task.prepared.project
     facts = {"id": record.id, "track": str(record.track), "lines": record.lines, "hidden_tests": len(record.hidden)}
-    facts |= {"project": project.name, "version": project.version, "released": str(project.released)}
+    facts |= {"project": project.name, "version": project.version, "released": str(record.find_date(project))}
     facts |= {"license": project.license, "benchmark_version": str(benchmark.version)}
     machine = {"cpus": 2, "memory_mb": 4096, "storage_mb": 10240, "build_timeout_sec": _SECONDS["build"]}
     separate = {"environment_mode": "separate", "timeout_sec": _SECONDS["verifier"]}

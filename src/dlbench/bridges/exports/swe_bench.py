@@ -14,7 +14,6 @@ from dlbench.dataset import Benchmark
 from dlbench.execution.file_sets import FileSet
 from dlbench.execution.file_task import OpenTask
 from dlbench.execution.task_folder import INSTRUCTIONS, write_folder
-from dlbench.workspace.environment import lock_of
 
 REPOSITORIES = "repositories"
 
@@ -25,7 +24,7 @@ def make_swe_bench_row(benchmark: Benchmark, task: OpenTask, options: ExportOpti
     name = f"dl-bench__{record.id.replace('/', '.')}"
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        write_folder(task, folder, lock_of(project, benchmark.root).read_text(encoding="utf-8"))
+        write_folder(task, folder)
         commit_folder(folder)
         bundle = out.resolve() / REPOSITORIES / f"{name}.bundle"
         bundle.parent.mkdir(exist_ok=True)
@@ -49,7 +48,7 @@ def make_swe_bench_row(benchmark: Benchmark, task: OpenTask, options: ExportOpti
         "FAIL_TO_PASS": json.dumps(record.hidden),
         "PASS_TO_PASS": json.dumps(record.unchanged),
         "version": project.version,
-        "created_at": f"{project.released}T00:00:00Z",
+        "created_at": f"{record.find_date(project)}T00:00:00Z",
         "environment_setup_commit": commit,
         "task": record.id,
         "track": str(record.track),

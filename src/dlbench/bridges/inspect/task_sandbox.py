@@ -20,7 +20,7 @@ from anyio.to_thread import run_sync
 from inspect_ai import util
 from pydantic import BaseModel
 
-from dlbench.agents.attempts import check_release, judge_work, open_agent_task, open_work
+from dlbench.agents.attempts import check_release, judge_work, open_work
 from dlbench.agents.sandbox import Ended, choose_agent_sandbox, run_agent
 from dlbench.bridges.shared import read_benchmark
 from dlbench.dataset.file_task import FileTask
@@ -33,7 +33,6 @@ from dlbench.execution.supervise import stop_event
 from dlbench.registry import find_known
 from dlbench.runs.verdict import Verdict
 from dlbench.workspace import prepare
-from dlbench.workspace.environment import lock_of
 
 _Result = TypeVar("_Result")
 
@@ -86,9 +85,7 @@ class TaskSandbox(util.SandboxEnvironment):
 
     def __init__(self, settings: Settings, name: str) -> None:
         super().__init__()
-        self.settings, task = settings, open_tasks(settings)[name]
-        requirements = lock_of(task.prepared.project, read_benchmark(settings.benchmark).root)
-        self.task = open_agent_task(task, requirements.read_text(encoding="utf-8"))
+        self.settings, self.task = settings, open_tasks(settings)[name]
         self.opened, self.thread = ExitStack(), ThreadPoolExecutor(1)
 
     @classmethod
@@ -134,7 +131,7 @@ class TaskSandbox(util.SandboxEnvironment):
         chosen = self.settings
         limits = Limits(0, 60 * chosen.minutes, chosen.memory, chosen.processes, disk_mb=chosen.disk)
         confinement = choose_agent_sandbox(chosen.sandbox)
-        self.cell, self.given = self.opened.enter_context(open_work(self.task, confinement, limits))
+        self.cell, _ = self.opened.enter_context(open_work(self.task, confinement, limits))
 
     def close(self) -> Future[None]:
         """Remove the folders, after what is under way."""
@@ -157,7 +154,7 @@ class TaskSandbox(util.SandboxEnvironment):
             stop.set()
 
     def judge(self, sample: int) -> Verdict:
-        return judge_work(open_engine(self.settings), self.task, self.cell, self.given, sample)[0]
+        return judge_work(open_engine(self.settings), self.task, self.cell, sample)[0]
 
     async def exec(
         self,

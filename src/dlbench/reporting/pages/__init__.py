@@ -181,7 +181,7 @@ def describe_instance(
         asked = instance.description.strip() or asked
         measures = {"loc": instance.lines, "seconds": instance.seconds}
         facts = {"path": some(len(instance.files), "module"), "prompt": asked, "measures": measures, "votes": None}
-        return found | facts | find_labels(instance, ()) | {"introduced": str(project.released)}
+        return found | facts | find_labels(instance, ()) | {"introduced": str(instance.find_date(project))}
     return found | {
         **{axis: str(getattr(instance.labels, axis)) for axis in AXES},
         "introduced": str(instance.introduced),
