@@ -125,7 +125,7 @@ def render_instructions(task: OpenTask) -> str:
     record, project = task.record, task.prepared.project
     names = "".join(f"\n- `{name}`" for name in record.required_names)
     packages = sorted(find_packages(record.files, task.prepared)) or list(record.files)
-    has_tests = bool(record.visible or record.unchanged)  # pytest would run everything for an empty list
+    has_tests = bool(list_shown(task))  # pytest would run everything for an empty list
     kind = f" They are of the same kind as those of `{TESTS}`." if record.visible else ""
     if record.unchanged:
         kind += f" Besides, {len(record.unchanged)} tests of `{TESTS}` pass now and must still pass."
