@@ -28,12 +28,12 @@ from dlbench.construction.selection.releases import fits
 from dlbench.construction.selection.source_layout import find_layout
 from dlbench.construction.trace import Trace, TracedTest, open_trace_journal, trace
 from dlbench.dataset import Project, load
-from dlbench.dataset.merge import Units, divide
+from dlbench.dataset.merge import Units
 from dlbench.dataset.records import strip_case
 from dlbench.errors import DLBenchError
 from dlbench.execution.engine import Engine
 from dlbench.execution.file_sets import open_tree
-from dlbench.execution.release_files import cut_tests, make_tests, rename_tests
+from dlbench.execution.release_files import cut_tests, make_tests, read_bytes, read_units, rename_tests
 from dlbench.jsonl import write_whole
 from dlbench.workspace import Prepared, prepare
 from dlbench.workspace.home import Log
@@ -134,7 +134,7 @@ class ReleasePair:
         """Test files of the newer release that the older one does not have so."""
         before, after = self.trees
         found = find_tests(find_layout(after, self.pair.project).tests, self.spec)
-        return [path for path in found if _read(before / path) != _read(after / path)]
+        return [path for path in found if read_bytes(before / path) != read_bytes(after / path)]
 
     def examine(self) -> Row:
         """What a look at both archives shows. Raises Rejected if it cannot make a task."""
@@ -148,7 +148,7 @@ class ReleasePair:
         return {"tests": tests, "units": len(self.changes.changed), "files": len(self.changes.files)}
 
     def _list_new_tests(self, path: str) -> set[str]:
-        old, new = (_list_tests(_divide(tree / path)) for tree in self.trees)
+        old, new = (_list_tests(read_units(tree / path)) for tree in self.trees)
         return {name for name, code in new.items() if old.get(name) != code}
 
     @cached_property
@@ -214,8 +214,8 @@ class ReleasePair:
 
     def find_failing(self, older: Trace, newer: Trace) -> list[TracedTest[int]]:
         """Tests of the newer release that pass there and fail on the older release for a reason of their own."""
-        old = {path: _list_tests(_divide(self.trees[0] / path)) for path in self.test_files}
-        new = {path: _list_tests(_divide(self.trees[1] / path)) for path in self.test_files}
+        old = {path: _list_tests(read_units(self.trees[0] / path)) for path in self.test_files}
+        new = {path: _list_tests(read_units(self.trees[1] / path)) for path in self.test_files}
         known = {test.id: test.outcome for test in older.tests}
 
         def is_candidate(test: TracedTest[int]) -> bool:
@@ -255,10 +255,12 @@ class ReleasePair:
             groups = list(dict.fromkeys(strip_case(test) for test in tests if test.startswith(f"{path}::")))
             if rename_tests(path) not in uncollected or len(groups) == 1:
                 continue
+            untried = set(groups[_MOST_ALONE:])  # that they fail with the file proves nothing
+            passing |= {test for test in tests if test.startswith(f"{path}::") and strip_case(test) in untried}
             for number, group in enumerate(groups[:_MOST_ALONE]):
-                file = rename_tests(path.replace(".py", f"_{number}.py"))
+                file = rename_tests(f"{path.removesuffix('.py')}_{number}.py")
                 name = group.partition("::")[2]
-                alone[file] = cut_tests(_divide(after.tree / path), {name}, self.changes.packages).encode()
+                alone[file] = cut_tests(read_units(after.tree / path), {name}, self.changes.packages).encode()
                 singles |= {f"{file}{test.removeprefix(path)}": test for test in tests if strip_case(test) == group}
         if alone:
             self.log(f"{self.name}: {len(alone)} tests of {len(uncollected)} files that cannot be imported, one by one")
@@ -278,17 +280,6 @@ def load_alone(root: Path) -> Project:
     """The one project of a benchmark folder."""
     (project,) = load(root).projects.values()
     return project
-
-
-def _read(path: Path) -> bytes | None:
-    return path.read_bytes() if path.is_file() else None
-
-
-def _divide(path: Path) -> Units:
-    try:
-        return divide(path.read_text(encoding="utf-8-sig") if path.is_file() else "")
-    except (SyntaxError, ValueError, RecursionError):
-        return divide("")
 
 
 def _list_tests(module: Units) -> dict[str, str]:
