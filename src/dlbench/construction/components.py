@@ -153,7 +153,7 @@ class ComponentConstruction(TaskConstruction):
         if not chosen:
             least, largest = SIZES
             what = f"no class, module or group of {least} to {largest} lines has tests enough"
-            raise NotSuitable(what, where=self.name, fix="choose another project")
+            raise NotSuitable(what, where=self.name)
         return chosen
 
     def _list_candidates(self) -> Iterator[Proposal]:
@@ -209,7 +209,7 @@ class ComponentConstruction(TaskConstruction):
         lines = sum(one.lines for one in reduced.values())
         if not SIZES[0] <= lines <= SIZES[1]:
             what = f"{lines} lines are removed, not {SIZES[0]} to {SIZES[1]}"
-            raise NotSuitable(what, where=where, fix="choose other definitions")
+            raise NotSuitable(what, where=where)
         failed = [test for test, outcome in outcomes.items() if outcome in (Outcome.FAILED, Outcome.ERROR)]
         returning = {path: _BODY.sub("return None", text) for path, text in texts.items()}
         what = f"{where}: running {len(failed)} tests on bodies that return None"
@@ -217,13 +217,13 @@ class ComponentConstruction(TaskConstruction):
         hidden = [test for test in failed if again.get(test) in (Outcome.FAILED, Outcome.ERROR)]
         if len(hidden) < self.least_tests or len({strip_case(test) for test in hidden}) < _LEAST_FUNCTIONS:
             what = f"{len(hidden)} tests tell the code from missing and empty bodies"
-            raise NotSuitable(what, where=where, fix="choose code with more tests")
+            raise NotSuitable(what, where=where)
         unchanged = [test for test, outcome in outcomes.items() if outcome == Outcome.PASSED]
         facts = self._describe(where, reduced, unchanged, hidden)
         facts |= {"asked": list(_list_asked(unit, kept, self._skeleton.modules)), "unchanged": unchanged}
         task = OpenTask(Component.model_construct(**facts), self.prepared)
         if copied := [path for path, _ in list_copies(task)]:
-            raise NotSuitable(f"{copied[0]} has a copy of it", where=where, fix="choose other definitions")
+            raise NotSuitable(f"{copied[0]} has a copy of it", where=where)
         return facts
 
     def _cut(self, unit: Unit, kept: set[str]) -> dict[str, Reduction]:

@@ -56,7 +56,7 @@ class RebuildConstruction(TaskConstruction):
         hidden, visible = ([test for test in tests if (test in chosen) is one] for one in (True, False))
         if len(hidden) < LEAST_TESTS:
             what = f"{len(tests)} tests need the removed code; {len(hidden)} can be hidden, fewer than {LEAST_TESTS}"
-            raise NotSuitable(what, where=where, fix="choose packages with more tests")
+            raise NotSuitable(what, where=where)
         facts = self._describe(where, reduced, visible, hidden)
         kept = {one for one in kept if one.partition("::")[0] in reduced}
         record = Rebuild.model_validate(facts | {"visible": visible, "kept": sorted(kept)})
@@ -65,7 +65,7 @@ class RebuildConstruction(TaskConstruction):
             rest = replace(unit, files=tuple(path for path in unit.files if path not in copied))
             if not rest.files:
                 what = "the release has a copy of every module"
-                raise NotSuitable(what, where=where, fix="choose other packages")
+                raise NotSuitable(what, where=where)
             self.log(f"{where}: {len(copied)} modules stay whole, because the release has a copy of each")
             return self.construct(rest, least, seed)
         return record

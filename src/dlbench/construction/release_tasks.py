@@ -19,8 +19,8 @@ from dlbench.construction import Row
 from dlbench.construction.hidden_tests import hide_tests
 from dlbench.construction.kept_runs import KeptRun, KeptRuns
 from dlbench.construction.release_changes import MOST_FILES, MOST_LINES, Changes, Cluster, Measure, cluster, measure
-from dlbench.construction.releases import Rejected, ReleasePair
-from dlbench.construction.task_construction import choose_within
+from dlbench.construction.releases import ReleasePair
+from dlbench.construction.task_construction import SHUFFLES, NotSuitable, choose_within
 from dlbench.construction.trace import Trace, TracedTest
 from dlbench.dataset.merge import divide, find_changes
 from dlbench.dataset.records import strip_case
@@ -47,7 +47,6 @@ MOST_CHANGES = 6
 """Of one pair that are tried, those with most tests first."""
 LEAST_SCORE = 0.7
 """Share of the mutants that the tests must kill."""
-_SHUFFLES = (1, 2, 3, 4)
 _KEPT_SECONDS = 60.0
 """Of the tests that must still pass."""
 _MUTANTS_OF_FUNCTION = 40
@@ -76,11 +75,9 @@ class Proposal:
 
 
 class ReleaseTasks:
-    def __init__(
-        self, pair: ReleasePair, *, mutants: int, lines: tuple[int, int] = CHANGE_LINES, seed: int = 0
-    ) -> None:
+    def __init__(self, pair: ReleasePair, *, mutants: int, lines: tuple[int, int] = CHANGE_LINES) -> None:
         """`lines`: least and most that a change adds."""
-        self.pair, self.mutants, self.lines, self.seed = pair, mutants, lines, seed
+        self.pair, self.mutants, self.lines = pair, mutants, lines
         self.work, self.name, self.log = pair.work, pair.name, pair.log
 
     @property
@@ -109,7 +106,7 @@ class ReleaseTasks:
                     try:
                         made = self._verify(task_id, group, failing, older, is_step=is_step)
                         known[task_id] = row | {"proposal": asdict(made)}
-                    except Rejected as error:
+                    except NotSuitable as error:
                         self.log(f"{task_id}: {error.what}")
                         known[task_id] = row | {"why": error.what, "taken": sorted(group.taken)}
                     journal.append(known[task_id])
@@ -152,7 +149,7 @@ class ReleaseTasks:
         root = self.pair.projects[0].import_root
         tests = [rename_tests(test.id) for test in failing if strip_case(test.id) in group.tests]
         if not group.taken:
-            raise Rejected("its tests run nothing that has changed", task_id)
+            raise NotSuitable("its tests run nothing that has changed", task_id)
         given = make_tests(before, after, tests, self.changes.packages)
         kept = self._choose_kept(group, older)
         plans = [group.taken] if is_step else [group.taken, {one.partition("::")[0] for one in group.taken}]
@@ -169,21 +166,21 @@ class ReleaseTasks:
         else:
             messages = (solved.messages[test] for test in tests if test in solved.messages)
             why = next(messages, solved.tampered or "\n".join(solved.load_errors))
-            raise Rejected(f"the reference passes {len(hidden)} of {len(tests)} tests: {why[-300:]}", task_id)
+            raise NotSuitable(f"the reference passes {len(hidden)} of {len(tests)} tests: {why[-300:]}", task_id)
         allowed = solved.learned
         base = self._run(f"{task_id}: the older release", given, [*hidden, *kept], reference, allowed=allowed)
         hidden = [test for test in hidden if not base.passed(test)]
         kept = [test for test in kept if base.passed(test) and solved.passed(test)]
-        for seed in _SHUFFLES:
+        for seed in SHUFFLES:
             what, files = f"{task_id}: the reference, order {seed}", {**reference, **given}
             again = self._run(what, files, [*hidden, *kept], reference, allowed=allowed, shuffle=seed)
             hidden = [test for test in hidden if again.passed(test)]
             kept = [test for test in kept if again.passed(test)]
         least = LEAST_STEP_TESTS if is_step else LEAST_TESTS
         if len(hidden) < least:
-            raise Rejected(f"{len(hidden)} tests judge it, fewer than {least}", task_id)
+            raise NotSuitable(f"{len(hidden)} tests judge it, fewer than {least}", task_id)
         functions = name_functions(hidden, lambda path: given[path] or b"")
-        judging = hide_tests(functions, {}, self.seed) if is_step else set(hidden)
+        judging = hide_tests(functions, {}, seed=0) if is_step else set(hidden)
         release = self.pair.pair
         made = Proposal(
             id=task_id,
@@ -208,9 +205,9 @@ class ReleaseTasks:
     def _check_size(self, size: Measure, task_id: str, *, is_step: bool) -> None:
         least, most = STEP_LINES if is_step else self.lines
         if not least <= size.added <= most:
-            raise Rejected(f"{size.added} lines are added, not {least} to {most}", task_id)
+            raise NotSuitable(f"{size.added} lines are added, not {least} to {most}", task_id)
         if size.files > MOST_FILES and not is_step:
-            raise Rejected(f"{size.files} files change, more than {MOST_FILES}", task_id)
+            raise NotSuitable(f"{size.files} files change, more than {MOST_FILES}", task_id)
 
     def _choose_kept(self, group: Cluster, older: Trace) -> list[str]:
         """Tests of the older release that passed on it, first those that run the files of the change."""
@@ -242,7 +239,7 @@ class ReleaseTasks:
         return runs.run(f"{what}: running {len(tests)} tests", before, laid, tests, options, self._costs)
 
     def _measure_tests(self, made: Proposal, reference: FileSet, given: FileSet, allowed: Sequence[str]) -> None:
-        """Mutants of the changed lines; raises Rejected if the tests notice too few."""
+        """Mutants of the changed lines; raises NotSuitable if the tests notice too few."""
         before, _ = self.pair.trees
         found = [one for path in made.files for one in self._write_mutants(before, path, reference[path] or b"")]
         Random(made.id).shuffle(found)
@@ -259,7 +256,7 @@ class ReleaseTasks:
             what = (
                 f"its tests notice {made.killed} of {made.mutants} mutants of the change: {'; '.join(made.survivors)}"
             )
-            raise Rejected(what[:600], made.id)
+            raise NotSuitable(what[:600], made.id)
 
     def _write_mutants(self, before: Path, path: str, content: bytes) -> Iterator[tuple[str, str, bytes]]:
         """Modules with one mutant in a changed line each."""
@@ -272,7 +269,7 @@ class ReleaseTasks:
             if not any(key == one or key.startswith(f"{one}.") for one in changed):
                 continue
             for node in (node for node in unit.nodes if isinstance(node, Function)):
-                for what, code in write_mutants(node, _MUTANTS_OF_FUNCTION, self.seed):
+                for what, code in write_mutants(node, _MUTANTS_OF_FUNCTION, 0):
                     line = node.lineno + int(what.rpartition(" ")[2]) - 1
                     if line in lines:
                         yield f"{key}: {what}", path, _put(module.lines, node, code).encode()

@@ -24,13 +24,13 @@ from dlbench.execution.file_sets import looks_like_test, open_tree
 from dlbench.execution.isolated_run import RunOptions
 from dlbench.workspace import Prepared
 
-_SHUFFLES = (1, 2, 3, 4)
+SHUFFLES = (1, 2, 3, 4)
 """Seeds of the runs on the release after the first, which is traced."""
 _ROUNDS = 20
 """Attempts to make a skeleton whose tests can be collected."""
 _CASES = 4
 """Of a parametrized test."""
-_MOST_SECONDS = 10.0
+MOST_SECONDS = 10.0
 """Of one test."""
 TEST_SECONDS = 120.0
 """Of all chosen tests of a project."""
@@ -38,7 +38,10 @@ _FRAME = re.compile(r"^(\S+\.py):(\d+): in ", re.MULTILINE)
 
 
 class NotSuitable(DLBenchError):
-    """This code does not make a task."""
+    """This code does not make a task; the message is recorded."""
+
+    def __init__(self, what: str, where: str = "", fix: str = "choose other code, or another project") -> None:
+        super().__init__(what, where=where, fix=fix)
 
 
 @dataclass(frozen=True)
@@ -61,12 +64,12 @@ class TaskConstruction:
         is_known: bool,
         seconds: float,
         test_seconds: float = TEST_SECONDS,
-        orders: int = 1 + len(_SHUFFLES),
+        orders: int = 1 + len(SHUFFLES),
     ) -> None:
         """`is_known`: the project's record and lock exist, so that nothing is looked up on the index. `seconds`: of the
         trace. `test_seconds`: of all chosen tests. `orders`: in which they must pass, the trace included."""
         self.pipeline, self.is_known, self.seconds, self.test_seconds = pipeline, is_known, seconds, test_seconds
-        self.shuffles = _SHUFFLES[: max(1, orders - 1)]
+        self.shuffles = SHUFFLES[: max(1, orders - 1)]
         self.engine, self.work, self.log, self.name = pipeline.engine, pipeline.work, pipeline.log, pipeline.name
 
     @property
@@ -112,7 +115,7 @@ class TaskConstruction:
     def _traced(self) -> dict[str, TracedTest[int]]:
         """Tests that passed quickly enough."""
         tests = self.pipeline.read_trace().tests
-        return {test.id: test for test in tests if test.outcome == "passed" and test.seconds <= _MOST_SECONDS}
+        return {test.id: test for test in tests if test.outcome == "passed" and test.seconds <= MOST_SECONDS}
 
     @cached_property
     def _reached(self) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
@@ -184,7 +187,7 @@ class TaskConstruction:
         if not found.tests:
             errors = [*found.errors.values(), found.why]
             what = f"no test can be collected on the skeleton: {errors[0][-600:]}"
-            raise NotSuitable(what, where=where, fix="choose other packages")
+            raise NotSuitable(what, where=where)
         return kept, set(found.tests)
 
     def _find_tests(self, unit: Unit, kept: set[str], where: str) -> list[str]:
@@ -194,7 +197,7 @@ class TaskConstruction:
         self.log(f"{where}: {len(found)} of {len(self._stable.tests)} stable tests ran what is removed")
         if len(found) < self.least_tests:
             what = f"{len(found)} tests need the removed code, fewer than {self.least_tests}"
-            raise NotSuitable(what, where=where, fix="choose packages with more tests")
+            raise NotSuitable(what, where=where)
         return found
 
     @cached_property
@@ -205,24 +208,18 @@ class TaskConstruction:
         for seed in self.shuffles:
             what = f"{self.name}: running {len(found.tests)} tests on the release, order {seed}"
             run = self._run(found.tests, {}, files, found.allowed, what, seed)
-            if run.tampered:
-                raise NotSuitable(
-                    f"its tests cannot be judged: {run.tampered}", where=self.name, fix="choose another project"
-                )
             found = _Stable([test for test in found.tests if run.passed(test)], (*found.allowed, *run.learned))
         return found
 
     def _run_skeleton(self, unit: Unit, kept: set[str], tests: list[str], where: str) -> KeptRun:
         texts = {path: one.text for path, one in self._cut(unit, kept).items()}
         what, allowed = f"{where}: running {len(tests)} tests on the skeleton", self._stable.allowed
-        run = self._run(tests, texts, texts, allowed, what)
-        if run.tampered:  # accesses inside the whole become accesses from outside
+        try:
+            return self._run(tests, texts, texts, allowed, what)
+        except NotSuitable:  # accesses inside the whole become accesses from outside
             release = f"{where}: running {len(tests)} tests on the release"
-            learned = self._run(tests, {}, texts, allowed, release, _SHUFFLES[0]).learned
-            run = self._run(tests, texts, texts, {*allowed, *learned}, what)
-        if run.tampered:
-            raise NotSuitable(f"its tests cannot be judged: {run.tampered}", where=where, fix="choose other packages")
-        return run
+            learned = self._run(tests, {}, texts, allowed, release, SHUFFLES[0]).learned
+            return self._run(tests, texts, texts, {*allowed, *learned}, what)
 
     def _run(
         self,
@@ -235,11 +232,14 @@ class TaskConstruction:
     ) -> KeptRun:
         """What these tests did with these modules. `answer`: the files that are guarded; the first order learns."""
         options = RunOptions(
-            answer=tuple(answer), allowed=tuple(sorted(allowed)), learn=seed == _SHUFFLES[0], shuffle=seed
+            answer=tuple(answer), allowed=tuple(sorted(allowed)), learn=seed == SHUFFLES[0], shuffle=seed
         )
         runs = KeptRuns(self.engine, self.work.path("runs", self.name), self.log, self.pipeline.workers)
         seconds = {test: self._traced[test].seconds for test in tests}
-        return runs.run(what, self.prepared, _encode(texts), tests, options, seconds)
+        run = runs.run(what, self.prepared, _encode(texts), tests, options, seconds)
+        if run.tampered:
+            raise NotSuitable(f"its tests cannot be judged: {run.tampered}", where=what)
+        return run
 
     def _describe(self, where: str, reduced: Mapping[str, Reduction], shown: list[str], hidden: list[str]) -> Row:
         """The facts that the records of all kinds have."""
