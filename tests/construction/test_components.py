@@ -188,9 +188,9 @@ def test_a_description_that_quotes_the_code_or_a_docstring_is_reported(component
 
 
 def test_a_second_run_repeats_nothing(root: Path, proposal: Path) -> None:
-    before = (root / "work/model/rebuild_runs.jsonl").read_bytes()
+    before = (root / "work/model/runs.jsonl").read_bytes()
     assert construct(root, "--orders", 2).exit_code == 0
-    assert (root / "work/model/rebuild_runs.jsonl").read_bytes() == before
+    assert (root / "work/model/runs.jsonl").read_bytes() == before
 
 
 def test_a_project_without_components_is_an_error_with_the_reason(tmp_path: Path) -> None:

@@ -214,7 +214,7 @@ def test_the_digest_is_that_of_the_skeleton(made: Rebuild, root: Path) -> None:
 
 
 def test_a_second_run_repeats_nothing_and_finds_the_same(made: Rebuild, root: Path) -> None:
-    journal = root / "work/model/rebuild_runs.jsonl"
+    journal = root / "work/model/runs.jsonl"
     before = journal.read_bytes()
     assert construct(root, "--lines", "5", "100").exit_code == 0
     assert journal.read_bytes() == before
@@ -226,11 +226,11 @@ def test_tasks_of_another_size_have_other_modules_and_share_the_runs_on_the_rele
     whole = write_task(
         others, made.model_copy(update={"id": "model/rebuild-whole", "files": ("model/registry.py",), "kept": ()})
     )
-    runs = (root / "work/model/rebuild_runs.jsonl").read_text()
+    runs = (root / "work/model/runs.jsonl").read_text()
     assert construct(root, "--lines", "5", "8", "--into", str(others)).exit_code == 0
     whole.unlink()
     assert [one.files for one in read_tasks(others).values()] == [("model/losses.py",)]
-    added = (root / "work/model/rebuild_runs.jsonl").read_text().removeprefix(runs)
+    added = (root / "work/model/runs.jsonl").read_text().removeprefix(runs)
     assert "on the skeleton" in added
     assert "on the release" not in added
 

@@ -7,14 +7,20 @@ import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from dlbench.cli import app
+from dlbench.construction import WorkFolder
+from dlbench.construction.project_spec import ProjectSpec
 from dlbench.construction.release_changes import Changes, cluster
+from dlbench.construction.releases import Pair, ReleasePair
+from dlbench.construction.trace import Trace
 from dlbench.dataset.merge import divide
+from dlbench.execution import Engine
 from dlbench.execution.release_files import (
     cut_tests,
     find_original,
@@ -143,6 +149,7 @@ NEXT = {
     "dlbench_steps/series.py": SERIES,
     "tests/test_sums.py": TESTS.replace("from dlbench_steps import Total\n", IMPORTS) + NEW_TESTS,
 }
+RENAMED = "tests/test_sums_next.py"
 FEATURE = {"dlbench_steps/series.py", "dlbench_steps/sums.py::Total.history"}
 
 
@@ -228,6 +235,29 @@ def test_tests_of_a_common_change_stay_together_and_others_apart(trees: tuple[Pa
     assert [one.tests for one in cluster(changes, needed)] == [{"t.py::a", "t.py::b"}, {"t.py::c", "t.py::d"}]
     tangled = cluster(changes, needed | {"t.py::e": {*FEATURE, *fix}})
     assert [one.tests for one in tangled] == [{"t.py::a", "t.py::b", "t.py::c", "t.py::d", "t.py::e"}]
+
+
+def test_old_tests_that_were_not_tried_alone_are_not_new(
+    trees: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a test file that cannot be imported on the older release, every test fails there."""
+    path = "tests/test_sums.py"
+    spec, before = ProjectSpec(NAME), SimpleNamespace(tree=trees[0])
+    pair: Any = ReleasePair(
+        cast(Engine, None),
+        WorkFolder(tmp_path),
+        spec,
+        cast(Pair, SimpleNamespace(name="x")),
+        print,
+        workers=1,
+        seconds=1,
+    )
+    vars(pair).update(trees=trees, prepared=(before, SimpleNamespace(tree=trees[1])), test_files=[path])
+    vars(pair).update(changes=Changes(*trees, NAME), _run_on_older=lambda *_: Trace(left_out=[{"what": RENAMED}]))
+    monkeypatch.setattr("dlbench.construction.releases._MOST_ALONE", 2)
+    names = ("test_running[1]", "test_history", "test_add", "test_mean_of_nothing")
+    tests = [f"{path}::{name}" for name in names]
+    assert pair._find_passing(tests) == set(tests[2:])
 
 
 @pytest.fixture(scope="module")

@@ -5,23 +5,23 @@ fails when the bodies are missing, and also when they return None; an unchanged 
 """
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
-from dlbench.construction.required_names import find_required_names
+from dlbench.construction import Row
 from dlbench.construction.task_construction import NotSuitable, TaskConstruction, Unit, choose_within
 from dlbench.dataset.file_task import Component
 from dlbench.dataset.records import strip_case
-from dlbench.dataset.skeleton import Definition, Module, Reduction, Skeleton, hash_skeleton, list_names
+from dlbench.dataset.skeleton import Definition, Module, Reduction, Skeleton, list_names
 from dlbench.dataset.validation import module_of
-from dlbench.execution.file_screen import screen_files
 from dlbench.execution.file_task import OpenTask
 from dlbench.execution.task_folder import list_copies
 from dlbench.runs.verdict import Outcome
 
+_BODY = re.compile(r"raise NotImplementedError$", re.MULTILINE)
 SIZES = (60, 1000)
 """Lines of a component."""
 _TARGETS = (120, 280, 600)
@@ -153,7 +153,7 @@ class ComponentConstruction(TaskConstruction):
         if not chosen:
             least, largest = SIZES
             what = f"no class, module or group of {least} to {largest} lines has tests enough"
-            raise NotSuitable(what, where=self.name, fix="choose another project")
+            raise NotSuitable(what, where=self.name)
         return chosen
 
     def _list_candidates(self) -> Iterator[Proposal]:
@@ -200,7 +200,7 @@ class ComponentConstruction(TaskConstruction):
                 return found
             found |= helpers
 
-    def construct(self, proposal: Proposal) -> dict[str, Any]:
+    def construct(self, proposal: Proposal) -> Row:
         """The fields of the record that need no person. Raises NotSuitable with the reason."""
         unit, where = proposal.unit, f"{self.name}/{proposal.unit.name}"
         kept, outcomes = self._reduce(unit, where)
@@ -209,37 +209,21 @@ class ComponentConstruction(TaskConstruction):
         lines = sum(one.lines for one in reduced.values())
         if not SIZES[0] <= lines <= SIZES[1]:
             what = f"{lines} lines are removed, not {SIZES[0]} to {SIZES[1]}"
-            raise NotSuitable(what, where=where, fix="choose other definitions")
+            raise NotSuitable(what, where=where)
         failed = [test for test, outcome in outcomes.items() if outcome in (Outcome.FAILED, Outcome.ERROR)]
-        returning = {path: text.replace("raise NotImplementedError", "return None") for path, text in texts.items()}
+        returning = {path: _BODY.sub("return None", text) for path, text in texts.items()}
         what = f"{where}: running {len(failed)} tests on bodies that return None"
-        again = self._run(failed, returning, tuple(texts), self._stable.allowed, what)["outcomes"] if failed else {}
+        again = self._run(failed, returning, texts, self._stable.allowed, what).outcomes if failed else {}
         hidden = [test for test in failed if again.get(test) in (Outcome.FAILED, Outcome.ERROR)]
         if len(hidden) < self.least_tests or len({strip_case(test) for test in hidden}) < _LEAST_FUNCTIONS:
             what = f"{len(hidden)} tests tell the code from missing and empty bodies"
-            raise NotSuitable(what, where=where, fix="choose code with more tests")
+            raise NotSuitable(what, where=where)
         unchanged = [test for test, outcome in outcomes.items() if outcome == Outcome.PASSED]
-        tree = self.prepared.tree
-        facts: dict[str, Any] = {
-            "id": where,
-            "project": self.name,
-            "version": self.prepared.project.version,
-            "files": list(texts),
-            "asked": list(_list_asked(unit, kept, self._skeleton.modules)),
-            "hidden": hidden,
-            "unchanged": unchanged,
-            "required_names": find_required_names(tree, texts, unchanged, hidden),
-            "lines": lines,
-            "definitions": sum(one.definitions for one in reduced.values()),
-            "seconds": round(sum(self._traced[test].seconds for test in (*hidden, *unchanged)), 2),
-            "sha256": hash_skeleton(texts),
-        }
+        facts = self._describe(where, reduced, unchanged, hidden)
+        facts |= {"asked": list(_list_asked(unit, kept, self._skeleton.modules)), "unchanged": unchanged}
         task = OpenTask(Component.model_construct(**facts), self.prepared)
-        if excess := screen_files(task.reference, task.reference, task.packages):
-            what = f"the screen refuses the release's own code: {excess[0]}"
-            raise NotSuitable(what, where=where, fix="choose other definitions")
         if copied := [path for path, _ in list_copies(task)]:
-            raise NotSuitable(f"{copied[0]} has a copy of it", where=where, fix="choose other definitions")
+            raise NotSuitable(f"{copied[0]} has a copy of it", where=where)
         return facts
 
     def _cut(self, unit: Unit, kept: set[str]) -> dict[str, Reduction]:

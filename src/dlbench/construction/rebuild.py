@@ -5,12 +5,10 @@ from dataclasses import replace
 from itertools import groupby
 
 from dlbench.construction.hidden_tests import hide_tests
-from dlbench.construction.required_names import find_required_names
 from dlbench.construction.task_construction import NotSuitable, TaskConstruction, Unit
 from dlbench.dataset.file_task import LEAST_TESTS, FileTask, Rebuild
-from dlbench.dataset.skeleton import Reduction, Skeleton, hash_skeleton
+from dlbench.dataset.skeleton import Reduction, Skeleton
 from dlbench.dataset.validation import module_of
-from dlbench.execution.file_screen import screen_files
 from dlbench.execution.file_task import OpenTask
 from dlbench.execution.task_folder import list_copies
 from dlbench.execution.task_tests import name_functions
@@ -48,42 +46,26 @@ class RebuildConstruction(TaskConstruction):
         kept, outcomes = self._reduce(unit, where)
         tests = [test for test, outcome in outcomes.items() if outcome in (Outcome.FAILED, Outcome.ERROR)]
         reduced = self._cut(unit, kept)
-        files, texts = tuple(reduced), {path: one.text for path, one in reduced.items()}
         lines = sum(one.lines for one in reduced.values())
         if lines < least:
             what = f"{lines} lines are removed, fewer than {least}: {len(kept)} definitions run on import"
             raise NotSuitable(what, where=where, fix="pass a smaller range as --lines")
         called = self._reached[1]
         functions = name_functions(tests, lambda path: (self.prepared.tree / path).read_bytes())
-        hidden = hide_tests(functions, {test: called[test] & set(files) for test in tests}, seed)
+        chosen = hide_tests(functions, {test: called[test] & reduced.keys() for test in tests}, seed)
+        hidden, visible = ([test for test in tests if (test in chosen) is one] for one in (True, False))
         if len(hidden) < LEAST_TESTS:
             what = f"{len(tests)} tests need the removed code; {len(hidden)} can be hidden, fewer than {LEAST_TESTS}"
-            raise NotSuitable(what, where=where, fix="choose packages with more tests")
-        visible = [test for test in tests if test not in hidden]
-        record = Rebuild(
-            id=where,
-            project=self.name,
-            version=self.prepared.project.version,
-            files=files,
-            kept=tuple(sorted(one for one in kept if one.partition("::")[0] in reduced)),
-            visible=tuple(visible),
-            hidden=tuple(test for test in tests if test in hidden),
-            required_names=tuple(find_required_names(self.prepared.tree, texts, visible, hidden)),
-            lines=lines,
-            definitions=sum(one.definitions for one in reduced.values()),
-            seconds=round(sum(self._traced[test].seconds for test in tests), 2),
-            sha256=hash_skeleton(texts),
-        )
+            raise NotSuitable(what, where=where)
+        facts = self._describe(where, reduced, visible, hidden)
+        kept = {one for one in kept if one.partition("::")[0] in reduced}
+        record = Rebuild.model_validate(facts | {"visible": visible, "kept": sorted(kept)})
         task = OpenTask(record, self.prepared)
-        if excess := screen_files(task.reference, task.reference, task.packages):
-            raise NotSuitable(
-                f"the screen refuses the release's own code: {excess[0]}", where=where, fix="choose other packages"
-            )
         if copied := {module for _, module in list_copies(task)}:
             rest = replace(unit, files=tuple(path for path in unit.files if path not in copied))
             if not rest.files:
                 what = "the release has a copy of every module"
-                raise NotSuitable(what, where=where, fix="choose other packages")
+                raise NotSuitable(what, where=where)
             self.log(f"{where}: {len(copied)} modules stay whole, because the release has a copy of each")
             return self.construct(rest, least, seed)
         return record

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
 
-from dlbench.construction.selection.source_layout import MOST_BYTES, find_layout
+from dlbench.construction.selection.source_layout import find_layout
 from dlbench.dataset.merge import HEAD, Unit, Units, divide, find_changes, write_plain
 from dlbench.dataset.target import dotted_name
 from dlbench.execution.file_sets import looks_like_test
-from dlbench.execution.release_files import list_changed
+from dlbench.execution.release_files import list_changed, read_bytes, read_units
 from dlbench.parsing import parse
 
 PREFERRED_LINES = 400
@@ -40,7 +40,7 @@ class Changes:
             path for path in everything
             if path.startswith(homes) and not looks_like_test(path) and not path.endswith(".py")
         ]  # fmt: skip
-        self.modules = {path: (_read(before / path), _read(after / path)) for path in self.files}
+        self.modules = {path: (read_units(before / path), read_units(after / path)) for path in self.files}
         self.changed = {one for path in self.files for one in self._list_changed(path)}
         self._by_name = self._index()
 
@@ -95,7 +95,7 @@ class Changes:
                 continue
             old, new = self.modules[path]
             for unit in list_inside(new, key):
-                pending += self._list_read(path, unit)
+                pending += self._listread_units(path, unit)
                 owner = f"{path}::{unit.owner}" if unit.owner else ""
                 if owner in self.changed and unit.owner not in old.by_key:
                     pending.append(owner)
@@ -105,7 +105,7 @@ class Changes:
                 ]
         return found
 
-    def _list_read(self, path: str, unit: Unit) -> Iterator[str]:
+    def _listread_units(self, path: str, unit: Unit) -> Iterator[str]:
         _, new = self.modules[path]
         dotted = (
             dotted_name(node) for part in unit.nodes for node in ast.walk(part) if isinstance(node, ast.Attribute)
@@ -132,14 +132,6 @@ def count_code(unit: Unit) -> int:
     return sum(bool(line.strip()) for line in unit.code.split("\n"))
 
 
-def _read(path: Path) -> Units:
-    """No units of a file that is not there, cannot be parsed or is too large to be written by hand."""
-    try:
-        return divide(path.read_text(encoding="utf-8-sig") if path.stat().st_size <= MOST_BYTES else "")
-    except (OSError, SyntaxError, ValueError, RecursionError):
-        return divide("")
-
-
 @dataclass(frozen=True)
 class Measure:
     """Lines of code of a change, without comments and docstrings."""
@@ -153,14 +145,14 @@ class Measure:
 def measure(before: Path, files: Mapping[str, bytes | None]) -> Measure:
     added = removed = count = definitions = 0
     for path, content in files.items():
-        old = _plain_lines((before / path).read_bytes() if (before / path).is_file() else b"", path)
+        old = _plain_lines(read_bytes(before / path) or b"", path)
         new = _plain_lines(content or b"", path)
         parts = [one for one in SequenceMatcher(None, old, new, autojunk=False).get_opcodes() if one[0] != "equal"]
         removed += sum(last - first for _, first, last, _, _ in parts)
         added += sum(last - first for _, _, _, first, last in parts)
         count += bool(parts)
         if path.endswith(".py") and content is not None:
-            changed = find_changes(_read(before / path), divide(content.decode("utf-8-sig")))
+            changed = find_changes(read_units(before / path), divide(content.decode("utf-8-sig")))
             definitions += sum(bool(key) for key in changed)
     return Measure(added, removed, count, definitions)
 

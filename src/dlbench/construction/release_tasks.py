@@ -17,20 +17,28 @@ from random import Random
 
 from dlbench.construction import Row
 from dlbench.construction.hidden_tests import hide_tests
+from dlbench.construction.kept_runs import KeptRun, KeptRuns
 from dlbench.construction.release_changes import MOST_FILES, MOST_LINES, Changes, Cluster, Measure, cluster, measure
 from dlbench.construction.release_drafts import README, name_stem
-from dlbench.construction.releases import Rejected, ReleasePair
-from dlbench.construction.task_construction import choose_within
+from dlbench.construction.releases import ReleasePair
+from dlbench.construction.task_construction import SHUFFLES, NotSuitable, choose_within
 from dlbench.construction.trace import Trace, TracedTest
 from dlbench.dataset.merge import divide, find_changes
 from dlbench.dataset.records import strip_case
 from dlbench.dataset.target import Function
-from dlbench.execution.file_sets import FileSet, open_tree
-from dlbench.execution.isolated_run import RunOptions, run_tests
-from dlbench.execution.release_files import cut_tests, make_reference, make_tests, remove_agent_files, rename_tests
+from dlbench.execution.file_sets import FileSet
+from dlbench.execution.isolated_run import RunOptions
+from dlbench.execution.release_files import (
+    cut_tests,
+    make_reference,
+    make_tests,
+    read_bytes,
+    read_units,
+    remove_agent_files,
+    rename_tests,
+)
 from dlbench.execution.task_tests import name_functions
 from dlbench.jsonl import Journal, write_whole
-from dlbench.runs.verdict import Outcome
 from dlbench.validation.mutants import write_mutants
 
 CHANGE_LINES, STEP_LINES = (30, MOST_LINES), (500, 10_000)
@@ -40,7 +48,6 @@ MOST_CHANGES = 6
 """Of one pair that are tried, those with most tests first."""
 LEAST_SCORE = 0.7
 """Share of the mutants that the tests must kill."""
-_SHUFFLES = (1, 2, 3, 4)
 _KEPT_SECONDS = 60.0
 """Of the tests that must still pass."""
 _MUTANTS_OF_FUNCTION = 40
@@ -70,11 +77,9 @@ class Proposal:
 
 
 class ReleaseTasks:
-    def __init__(
-        self, pair: ReleasePair, *, mutants: int, lines: tuple[int, int] = CHANGE_LINES, seed: int = 0
-    ) -> None:
+    def __init__(self, pair: ReleasePair, *, mutants: int, lines: tuple[int, int] = CHANGE_LINES) -> None:
         """`lines`: least and most that a change adds."""
-        self.pair, self.mutants, self.lines, self.seed = pair, mutants, lines, seed
+        self.pair, self.mutants, self.lines = pair, mutants, lines
         self.work, self.name, self.log = pair.work, pair.name, pair.log
 
     @property
@@ -94,15 +99,16 @@ class ReleaseTasks:
         groups = cluster(self.changes, needed)
         self.log(f"{self.name}: {len(failing)} tests fail on {self.pair.pair.before.version}; {len(groups)} groups")
         with Journal(self.work.path("tasks")) as journal:
-            known = {row["id"]: row for row in journal.records()}
+            options = [*self.lines, self.mutants]
+            known = {row["id"]: row for row in journal.records() if row["options"] == options}
             plans = [self._plan_change(group) for group in groups[:MOST_CHANGES]]
             for task_id, group, is_step in [*plans, self._plan_step(needed)]:
                 if task_id not in known:
-                    row: Row = {"id": task_id, "tests": len(group.tests)}
+                    row: Row = {"id": task_id, "tests": len(group.tests), "options": options}
                     try:
                         made = self._verify(task_id, group, failing, older, is_step=is_step)
                         known[task_id] = row | {"proposal": asdict(made)}
-                    except Rejected as error:
+                    except NotSuitable as error:
                         self.log(f"{task_id}: {error.what}")
                         known[task_id] = row | {"why": error.what, "taken": sorted(group.taken)}
                     journal.append(known[task_id])
@@ -118,7 +124,7 @@ class ReleaseTasks:
             found.setdefault(strip_case(test.id), set()).update(ran)
         for test_id, ran in found.items():
             path, _, name = test_id.partition("::")
-            module = divide((self.pair.trees[1] / path).read_text(encoding="utf-8-sig"))
+            module = read_units(self.pair.trees[1] / path)
             cut = divide(cut_tests(module, {name}, self.changes.packages))
             read = set[str]().union(*(unit.used | unit.attributes for unit in cut.by_key.values()))
             ran |= self.changes.complete(ran, read & cut.imports.keys())
@@ -145,7 +151,7 @@ class ReleaseTasks:
         root = self.pair.projects[0].import_root
         tests = [rename_tests(test.id) for test in failing if strip_case(test.id) in group.tests]
         if not group.taken:
-            raise Rejected("its tests run nothing that has changed", task_id)
+            raise NotSuitable("its tests run nothing that has changed", task_id)
         given = make_tests(before, after, tests, self.changes.packages)
         kept = self._choose_kept(group, older)
         plans = [group.taken] if is_step else [group.taken, {one.partition("::")[0] for one in group.taken}]
@@ -153,27 +159,30 @@ class ReleaseTasks:
             reference = make_reference(before, after, taken, root)
             size = measure(before, reference)
             self._check_size(size, task_id, is_step=is_step)
-            solved = self._run(task_id, "the reference", {**reference, **given}, [*tests, *kept], reference, learn=True)
+            solved = self._run(
+                f"{task_id}: the reference", {**reference, **given}, [*tests, *kept], reference, learn=True
+            )
             hidden = [test for test in tests if solved.passed(test)]
             if 2 * len(hidden) > len(tests):
                 break
         else:
-            why = next((solved.messages[test] for test in tests if test in solved.messages), solved.why)
-            raise Rejected(f"the reference passes {len(hidden)} of {len(tests)} tests: {why[-300:]}", task_id)
+            messages = (solved.messages[test] for test in tests if test in solved.messages)
+            why = next(messages, solved.tampered or "\n".join(solved.load_errors))
+            raise NotSuitable(f"the reference passes {len(hidden)} of {len(tests)} tests: {why[-300:]}", task_id)
         allowed = solved.learned
-        base = self._run(task_id, "the older release", given, [*hidden, *kept], reference, allowed=allowed)
+        base = self._run(f"{task_id}: the older release", given, [*hidden, *kept], reference, allowed=allowed)
         hidden = [test for test in hidden if not base.passed(test)]
         kept = [test for test in kept if base.passed(test) and solved.passed(test)]
-        for seed in _SHUFFLES:
-            what, files = f"the reference, order {seed}", {**reference, **given}
-            again = self._run(task_id, what, files, [*hidden, *kept], reference, allowed=allowed, shuffle=seed)
+        for seed in SHUFFLES:
+            what, files = f"{task_id}: the reference, order {seed}", {**reference, **given}
+            again = self._run(what, files, [*hidden, *kept], reference, allowed=allowed, shuffle=seed)
             hidden = [test for test in hidden if again.passed(test)]
             kept = [test for test in kept if again.passed(test)]
         least = LEAST_STEP_TESTS if is_step else LEAST_TESTS
         if len(hidden) < least:
-            raise Rejected(f"{len(hidden)} tests judge it, fewer than {least}", task_id)
+            raise NotSuitable(f"{len(hidden)} tests judge it, fewer than {least}", task_id)
         functions = name_functions(hidden, lambda path: given[path] or b"")
-        judging = hide_tests(functions, {}, self.seed) if is_step else set(hidden)
+        judging = hide_tests(functions, {}, seed=0) if is_step else set(hidden)
         release = self.pair.pair
         made = Proposal(
             id=task_id,
@@ -198,9 +207,9 @@ class ReleaseTasks:
     def _check_size(self, size: Measure, task_id: str, *, is_step: bool) -> None:
         least, most = STEP_LINES if is_step else self.lines
         if not least <= size.added <= most:
-            raise Rejected(f"{size.added} lines are added, not {least} to {most}", task_id)
+            raise NotSuitable(f"{size.added} lines are added, not {least} to {most}", task_id)
         if size.files > MOST_FILES and not is_step:
-            raise Rejected(f"{size.files} files change, more than {MOST_FILES}", task_id)
+            raise NotSuitable(f"{size.files} files change, more than {MOST_FILES}", task_id)
 
     def _choose_kept(self, group: Cluster, older: Trace) -> list[str]:
         """Tests of the older release that passed on it, first those that run the files of the change."""
@@ -215,7 +224,6 @@ class ReleaseTasks:
 
     def _run(
         self,
-        task_id: str,
         what: str,
         files: FileSet,
         tests: Sequence[str],
@@ -224,57 +232,23 @@ class ReleaseTasks:
         allowed: Sequence[str] = (),
         shuffle: int | None = None,
         learn: bool = False,
-    ) -> "_Ran":
-        """Run tests on the older release with these files, under the guards of an answer. Runs are kept."""
-        texts = {path: sha256(content or b"").hexdigest() for path, content in files.items()}
-        facts = [self.name, texts, [*tests], sorted(answer), sorted(allowed), shuffle, learn]
-        key = sha256(json.dumps(facts).encode()).hexdigest()[:32]
-        with Journal(self.work.path("runs")) as journal:
-            known = {row["key"]: row for row in journal.records()}
-            if key not in known:
-                self.log(f"{task_id}: running {len(tests)} tests on {what}")
-                known[key] = {"key": key, "what": f"{task_id}: {what}"} | self._run_now(
-                    files, tests, tuple(sorted(answer)), tuple(allowed), shuffle, learn=learn
-                )
-                journal.append(known[key])
-        row = known[key]
-        return _Ran(row["outcomes"], row["messages"], tuple(row["learned"]), row["why"])
-
-    def _run_now(
-        self,
-        files: FileSet,
-        tests: Sequence[str],
-        answer: tuple[str, ...],
-        allowed: tuple[str, ...],
-        shuffle: int | None,
-        *,
-        learn: bool,
-    ) -> Row:
+    ) -> KeptRun:
+        """Run tests on the older release with these files."""
         before, _ = self.pair.prepared
-        options = RunOptions(
-            workers=self.pair.workers,
-            answer=answer,
-            allowed=allowed,
-            learn=learn,
-            expected=self._costs,
-            shuffle=shuffle,
-        )
-        with open_tree(before, {**remove_agent_files(before.tree), **files}, self.pair.engine.limits) as prepared:
-            run = run_tests(self.pair.engine, prepared, tests, options)
-        outcomes = {test: str(run.outcomes[test]) for test in tests}
-        why = run.failure or run.tampered or "\n".join(run.load_errors)[-600:]
-        messages = {test: run.messages[test][-300:] for test in tests if test in run.messages}
-        return {"outcomes": outcomes, "messages": messages, "learned": sorted(run.learned), "why": why}
+        runs = KeptRuns(self.pair.engine, self.work.path("runs"), self.log, self.pair.workers)
+        options = RunOptions(answer=tuple(sorted(answer)), allowed=tuple(allowed), learn=learn, shuffle=shuffle)
+        laid = {**remove_agent_files(before.tree), **files}
+        return runs.run(f"{what}: running {len(tests)} tests", before, laid, tests, options, self._costs)
 
-    def _measure_tests(self, made: Proposal, reference: FileSet, given: FileSet, allowed: tuple[str, ...]) -> None:
-        """Mutants of the changed lines; raises Rejected if the tests notice too few."""
+    def _measure_tests(self, made: Proposal, reference: FileSet, given: FileSet, allowed: Sequence[str]) -> None:
+        """Mutants of the changed lines; raises NotSuitable if the tests notice too few."""
         before, _ = self.pair.trees
         found = [one for path in made.files for one in self._write_mutants(before, path, reference[path] or b"")]
         Random(made.id).shuffle(found)
         tests = [*made.hidden, *made.unchanged]
         for name, path, text in found[: self.mutants]:
             files = {**reference, **given, path: text}
-            run = self._run(made.id, f"a mutant, {name}", files, tests, list(reference), allowed=allowed)
+            run = self._run(f"{made.id}: a mutant, {name}", files, tests, list(reference), allowed=allowed)
             made.mutants += 1
             if all(run.passed(test) for test in tests):
                 made.survivors.append(name)
@@ -284,22 +258,20 @@ class ReleaseTasks:
             what = (
                 f"its tests notice {made.killed} of {made.mutants} mutants of the change: {'; '.join(made.survivors)}"
             )
-            raise Rejected(what[:600], made.id)
+            raise NotSuitable(what[:600], made.id)
 
     def _write_mutants(self, before: Path, path: str, content: bytes) -> Iterator[tuple[str, str, bytes]]:
         """Modules with one mutant in a changed line each."""
-        text = content.decode("utf-8-sig")
-        old = (before / path).read_text(encoding="utf-8-sig") if (before / path).is_file() else ""
-        module = divide(text)
-        matcher = difflib.SequenceMatcher(None, old.split("\n"), module.lines, autojunk=False)
+        old, module = read_units(before / path), divide(content.decode("utf-8-sig"))
+        matcher = difflib.SequenceMatcher(None, old.lines, module.lines, autojunk=False)
         parts = [one for one in matcher.get_opcodes() if one[0] != "equal"]
         lines = {line for _, _, _, first, last in parts for line in range(first + 1, last + 1)}
-        changed = find_changes(divide(old), module)
+        changed = find_changes(old, module)
         for key, unit in module.by_key.items():
             if not any(key == one or key.startswith(f"{one}.") for one in changed):
                 continue
             for node in (node for node in unit.nodes if isinstance(node, Function)):
-                for what, code in write_mutants(node, _MUTANTS_OF_FUNCTION, self.seed):
+                for what, code in write_mutants(node, _MUTANTS_OF_FUNCTION, 0):
                     line = node.lineno + int(what.rpartition(" ")[2]) - 1
                     if line in lines:
                         yield f"{key}: {what}", path, _put(module.lines, node, code).encode()
@@ -311,8 +283,8 @@ class ReleaseTasks:
         before, _ = self.pair.trees
         difference: list[str] = []
         for path, content in sorted(reference.items()):
-            old = (before / path).read_bytes() if (before / path).is_file() else b""
-            lines, changed = (one.decode("utf-8", "replace").splitlines(keepends=True) for one in (old, content or b""))
+            both = (read_bytes(before / path) or b"", content or b"")
+            lines, changed = (one.decode("utf-8", "replace").splitlines(keepends=True) for one in both)
             difference += difflib.unified_diff(lines, changed, f"a/{path}", f"b/{path}")
         for inner, files in (("reference", reference), ("tests", tests)):
             for path, content in files.items():
@@ -323,17 +295,6 @@ class ReleaseTasks:
         facts = {"added": made.measure["added"], "files": len(made.files), "tree": before, "stem": name_stem(made.id)}
         write_whole(folder / "README.md", README.format(**facts, **{key: getattr(made, key) for key in _NAMES}))
         write_whole(folder / "proposal.json", json.dumps(asdict(made) | {"base": str(before)}, indent=1) + "\n")
-
-
-@dataclass(frozen=True)
-class _Ran:
-    outcomes: Mapping[str, str]
-    messages: Mapping[str, str]
-    learned: tuple[str, ...]
-    why: str
-
-    def passed(self, test: str) -> bool:
-        return self.outcomes.get(test) == Outcome.PASSED
 
 
 def _put(lines: Sequence[str], node: Function, code: str) -> str:

@@ -26,14 +26,15 @@ from dlbench.construction.project_spec import (
 from dlbench.construction.release_changes import Changes
 from dlbench.construction.selection.releases import fits
 from dlbench.construction.selection.source_layout import find_layout
+from dlbench.construction.task_construction import MOST_SECONDS, NotSuitable
 from dlbench.construction.trace import Trace, TracedTest, open_trace_journal, trace
 from dlbench.dataset import Project, load
-from dlbench.dataset.merge import Units, divide
+from dlbench.dataset.merge import Units
 from dlbench.dataset.records import strip_case
 from dlbench.errors import DLBenchError
 from dlbench.execution.engine import Engine
 from dlbench.execution.file_sets import open_tree
-from dlbench.execution.release_files import cut_tests, make_tests, rename_tests
+from dlbench.execution.release_files import cut_tests, make_tests, read_bytes, read_units, rename_tests
 from dlbench.jsonl import write_whole
 from dlbench.workspace import Prepared, prepare
 from dlbench.workspace.home import Log
@@ -42,21 +43,12 @@ from dlbench.workspace.source import fetch
 
 LEAST_TESTS = 3
 """New test functions of a release that is worth an environment."""
-_MOST_SECONDS = 10.0
-"""Of one test."""
 _CASES = 6
 """Of a parametrized test."""
 _MOST_ALONE = 200
 """Test functions of one file that are tried alone."""
 _LEAST_PASSING = 0.8
 """Share of the older release's tests that must pass on it: below, the environment does not suit it."""
-
-
-class Rejected(DLBenchError):
-    """This release, or this change of it, makes no task; the message is recorded."""
-
-    def __init__(self, what: str, where: str = "") -> None:
-        super().__init__(what, where=where, fix="choose another release")
 
 
 @dataclass(frozen=True)
@@ -117,7 +109,7 @@ class ReleasePair:
             found.append(load_alone(root))
         before, after = found
         if before.import_root != after.import_root:
-            raise Rejected(f"its modules moved from {before.import_root} to {after.import_root}", self.name)
+            raise NotSuitable(f"its modules moved from {before.import_root} to {after.import_root}", self.name)
         return before, after
 
     @cached_property
@@ -134,21 +126,21 @@ class ReleasePair:
         """Test files of the newer release that the older one does not have so."""
         before, after = self.trees
         found = find_tests(find_layout(after, self.pair.project).tests, self.spec)
-        return [path for path in found if _read(before / path) != _read(after / path)]
+        return [path for path in found if read_bytes(before / path) != read_bytes(after / path)]
 
     def examine(self) -> Row:
-        """What a look at both archives shows. Raises Rejected if it cannot make a task."""
+        """What a look at both archives shows. Raises NotSuitable if it cannot make a task."""
         tests = sum(len(self._list_new_tests(path)) for path in self.test_files)
         if not find_layout(self.trees[1], self.pair.project).tests:
-            raise Rejected("the source archive contains no tests", self.name)
+            raise NotSuitable("the source archive contains no tests", self.name)
         if not self.changes.changed:
-            raise Rejected("no module of its packages has changed", self.name)
+            raise NotSuitable("no module of its packages has changed", self.name)
         if tests < LEAST_TESTS:
-            raise Rejected(f"{tests} new or changed test functions, fewer than {LEAST_TESTS}", self.name)
+            raise NotSuitable(f"{tests} new or changed test functions, fewer than {LEAST_TESTS}", self.name)
         return {"tests": tests, "units": len(self.changes.changed), "files": len(self.changes.files)}
 
     def _list_new_tests(self, path: str) -> set[str]:
-        old, new = (_list_tests(_divide(tree / path)) for tree in self.trees)
+        old, new = (_list_tests(read_units(tree / path)) for tree in self.trees)
         return {name for name, code in new.items() if old.get(name) != code}
 
     @cached_property
@@ -169,7 +161,9 @@ class ReleasePair:
                 )
                 _, found = set_up_and_collect(self.engine, spec, self.root, self.log)
             if not found.tests:
-                raise Rejected(f"pytest collects no test: {next(iter(found.explain().values()), '')[-300:]}", self.name)
+                raise NotSuitable(
+                    f"pytest collects no test: {next(iter(found.explain().values()), '')[-300:]}", self.name
+                )
             self.work.write("tests", ({"id": test} for test in found.tests))
             write_record(before, older)
             lock.parent.mkdir(parents=True, exist_ok=True)
@@ -194,7 +188,7 @@ class ReleasePair:
         if ran and len(passed) < _LEAST_PASSING * len(ran):
             why = next(test.message for test in ran if test.outcome != "passed")
             what = f"{len(passed)} of {len(ran)} tests of {self.pair.before.version} pass on it: {why[-200:]}"
-            raise Rejected(what, self.name)
+            raise NotSuitable(what, self.name)
         return older, newer
 
     def _trace(self, step: str, prepared: Prepared, tests: Sequence[str], *, profile: bool = True) -> Trace:
@@ -214,8 +208,8 @@ class ReleasePair:
 
     def find_failing(self, older: Trace, newer: Trace) -> list[TracedTest[int]]:
         """Tests of the newer release that pass there and fail on the older release for a reason of their own."""
-        old = {path: _list_tests(_divide(self.trees[0] / path)) for path in self.test_files}
-        new = {path: _list_tests(_divide(self.trees[1] / path)) for path in self.test_files}
+        old = {path: _list_tests(read_units(self.trees[0] / path)) for path in self.test_files}
+        new = {path: _list_tests(read_units(self.trees[1] / path)) for path in self.test_files}
         known = {test.id: test.outcome for test in older.tests}
 
         def is_candidate(test: TracedTest[int]) -> bool:
@@ -223,10 +217,10 @@ class ReleasePair:
             is_same = name in new[path] and old[path].get(name) == new[path][name]
             return not is_same or known.get(test.id) in ("failed", "error")
 
-        fast = [test for test in newer.tests if test.outcome == "passed" and test.seconds <= _MOST_SECONDS]
+        fast = [test for test in newer.tests if test.outcome == "passed" and test.seconds <= MOST_SECONDS]
         tests = [test for test in fast if is_candidate(test)]
         if not tests:
-            raise Rejected(
+            raise NotSuitable(
                 "every new test that ends in time also passes on the older release, or fails on both", self.name
             )
         passing = self._find_passing([test.id for test in tests])
@@ -234,7 +228,7 @@ class ReleasePair:
         groups = {strip_case(test.id) for test in found}
         if len(groups) < LEAST_TESTS:
             what = f"{len(groups)} of its new test functions fail on the older release, fewer than {LEAST_TESTS}"
-            raise Rejected(what, self.name)
+            raise NotSuitable(what, self.name)
         return found
 
     def _find_passing(self, tests: Sequence[str]) -> set[str]:
@@ -255,10 +249,12 @@ class ReleasePair:
             groups = list(dict.fromkeys(strip_case(test) for test in tests if test.startswith(f"{path}::")))
             if rename_tests(path) not in uncollected or len(groups) == 1:
                 continue
+            untried = set(groups[_MOST_ALONE:])  # that they fail with the file proves nothing
+            passing |= {test for test in tests if test.startswith(f"{path}::") and strip_case(test) in untried}
             for number, group in enumerate(groups[:_MOST_ALONE]):
-                file = rename_tests(path.replace(".py", f"_{number}.py"))
+                file = rename_tests(f"{path.removesuffix('.py')}_{number}.py")
                 name = group.partition("::")[2]
-                alone[file] = cut_tests(_divide(after.tree / path), {name}, self.changes.packages).encode()
+                alone[file] = cut_tests(read_units(after.tree / path), {name}, self.changes.packages).encode()
                 singles |= {f"{file}{test.removeprefix(path)}": test for test in tests if strip_case(test) == group}
         if alone:
             self.log(f"{self.name}: {len(alone)} tests of {len(uncollected)} files that cannot be imported, one by one")
@@ -278,17 +274,6 @@ def load_alone(root: Path) -> Project:
     """The one project of a benchmark folder."""
     (project,) = load(root).projects.values()
     return project
-
-
-def _read(path: Path) -> bytes | None:
-    return path.read_bytes() if path.is_file() else None
-
-
-def _divide(path: Path) -> Units:
-    try:
-        return divide(path.read_text(encoding="utf-8-sig") if path.is_file() else "")
-    except (SyntaxError, ValueError, RecursionError):
-        return divide("")
 
 
 def _list_tests(module: Units) -> dict[str, str]:

@@ -5,34 +5,32 @@ Definitions that run on import keep their bodies, because nothing could be impor
 runs are kept in the work folder.
 """
 
-import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import sha256
 
 from dlbench.construction import Row
 from dlbench.construction.collect import Collected, collect, collect_part, is_test_code
+from dlbench.construction.kept_runs import KeptRun, KeptRuns
 from dlbench.construction.pipeline import Pipeline
+from dlbench.construction.required_names import find_required_names
 from dlbench.construction.selection.source_layout import find_layout
 from dlbench.construction.trace import TracedTest, name_group
 from dlbench.dataset.skeleton import Module, Reduction, Skeleton, hash_skeleton
 from dlbench.errors import DLBenchError
 from dlbench.execution.file_sets import looks_like_test, open_tree
-from dlbench.execution.isolated_run import RunOptions, run_tests
-from dlbench.jsonl import Journal
-from dlbench.runs.verdict import Outcome
+from dlbench.execution.isolated_run import RunOptions
 from dlbench.workspace import Prepared
 
-_SHUFFLES = (1, 2, 3, 4)
+SHUFFLES = (1, 2, 3, 4)
 """Seeds of the runs on the release after the first, which is traced."""
 _ROUNDS = 20
 """Attempts to make a skeleton whose tests can be collected."""
 _CASES = 4
 """Of a parametrized test."""
-_MOST_SECONDS = 10.0
+MOST_SECONDS = 10.0
 """Of one test."""
 TEST_SECONDS = 120.0
 """Of all chosen tests of a project."""
@@ -40,7 +38,10 @@ _FRAME = re.compile(r"^(\S+\.py):(\d+): in ", re.MULTILINE)
 
 
 class NotSuitable(DLBenchError):
-    """This code does not make a task."""
+    """This code does not make a task; the message is recorded."""
+
+    def __init__(self, what: str, where: str = "", fix: str = "choose other code, or another project") -> None:
+        super().__init__(what, where=where, fix=fix)
 
 
 @dataclass(frozen=True)
@@ -63,12 +64,12 @@ class TaskConstruction:
         is_known: bool,
         seconds: float,
         test_seconds: float = TEST_SECONDS,
-        orders: int = 1 + len(_SHUFFLES),
+        orders: int = 1 + len(SHUFFLES),
     ) -> None:
         """`is_known`: the project's record and lock exist, so that nothing is looked up on the index. `seconds`: of the
         trace. `test_seconds`: of all chosen tests. `orders`: in which they must pass, the trace included."""
         self.pipeline, self.is_known, self.seconds, self.test_seconds = pipeline, is_known, seconds, test_seconds
-        self.shuffles = _SHUFFLES[: max(1, orders - 1)]
+        self.shuffles = SHUFFLES[: max(1, orders - 1)]
         self.engine, self.work, self.log, self.name = pipeline.engine, pipeline.work, pipeline.log, pipeline.name
 
     @property
@@ -114,7 +115,7 @@ class TaskConstruction:
     def _traced(self) -> dict[str, TracedTest[int]]:
         """Tests that passed quickly enough."""
         tests = self.pipeline.read_trace().tests
-        return {test.id: test for test in tests if test.outcome == "passed" and test.seconds <= _MOST_SECONDS}
+        return {test.id: test for test in tests if test.outcome == "passed" and test.seconds <= MOST_SECONDS}
 
     @cached_property
     def _reached(self) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
@@ -160,12 +161,12 @@ class TaskConstruction:
         """The definitions that must keep their bodies, and the outcomes of stable tests without the others."""
         kept = self._kept & self._list_bodies(unit)
         tests = self._find_tests(unit, kept, where)
-        outcomes, is_collected = self._run_skeleton(unit, kept, tests, where)
-        if not is_collected:
+        run = self._run_skeleton(unit, kept, tests, where)
+        if not run.is_collected:
             kept, collected = self._find_kept(unit, kept, where)
             tests = [test for test in self._find_tests(unit, kept, where) if test in collected]
-            outcomes, _ = self._run_skeleton(unit, kept, tests, where)
-        return kept, {test: outcomes[test] for test in tests if test in outcomes}
+            run = self._run_skeleton(unit, kept, tests, where)
+        return kept, run.outcomes
 
     def _cut(self, unit: Unit, kept: set[str]) -> dict[str, Reduction]:
         """The unit's modules that lose a body, reduced."""
@@ -186,7 +187,7 @@ class TaskConstruction:
         if not found.tests:
             errors = [*found.errors.values(), found.why]
             what = f"no test can be collected on the skeleton: {errors[0][-600:]}"
-            raise NotSuitable(what, where=where, fix="choose other packages")
+            raise NotSuitable(what, where=where)
         return kept, set(found.tests)
 
     def _find_tests(self, unit: Unit, kept: set[str], where: str) -> list[str]:
@@ -196,7 +197,7 @@ class TaskConstruction:
         self.log(f"{where}: {len(found)} of {len(self._stable.tests)} stable tests ran what is removed")
         if len(found) < self.least_tests:
             what = f"{len(found)} tests need the removed code, fewer than {self.least_tests}"
-            raise NotSuitable(what, where=where, fix="choose packages with more tests")
+            raise NotSuitable(what, where=where)
         return found
 
     @cached_property
@@ -207,64 +208,54 @@ class TaskConstruction:
         for seed in self.shuffles:
             what = f"{self.name}: running {len(found.tests)} tests on the release, order {seed}"
             run = self._run(found.tests, {}, files, found.allowed, what, seed)
-            found = _Stable(
-                [test for test in found.tests if run["outcomes"].get(test) == Outcome.PASSED],
-                (*found.allowed, *run["learned"]),
-            )
+            found = _Stable([test for test in found.tests if run.passed(test)], (*found.allowed, *run.learned))
         return found
 
-    def _run_skeleton(self, unit: Unit, kept: set[str], tests: list[str], where: str) -> tuple[dict[str, str], bool]:
-        """The outcomes of the tests that could be run, and whether all test files could be collected."""
+    def _run_skeleton(self, unit: Unit, kept: set[str], tests: list[str], where: str) -> KeptRun:
         texts = {path: one.text for path, one in self._cut(unit, kept).items()}
-        what = f"{where}: running {len(tests)} tests on the skeleton"
-        allowed = self._stable.allowed
+        what, allowed = f"{where}: running {len(tests)} tests on the skeleton", self._stable.allowed
         try:
-            run = self._run(tests, texts, tuple(texts), allowed, what)
+            return self._run(tests, texts, texts, allowed, what)
         except NotSuitable:  # accesses inside the whole become accesses from outside
             release = f"{where}: running {len(tests)} tests on the release"
-            learned = self._run(tests, {}, tuple(texts), allowed, release, _SHUFFLES[0])["learned"]
-            run = self._run(tests, texts, tuple(texts), (*allowed, *learned), what)
-        return run["outcomes"], run["is_collected"]
+            learned = self._run(tests, {}, texts, allowed, release, SHUFFLES[0]).learned
+            return self._run(tests, texts, texts, {*allowed, *learned}, what)
 
     def _run(
         self,
         tests: Sequence[str],
         texts: Mapping[str, str],
-        answer: tuple[str, ...],
-        allowed: tuple[str, ...],
+        answer: Collection[str],
+        allowed: Collection[str],
         what: str,
         seed: int | None = None,
-    ) -> Row:
-        """What these tests did with these modules; known if this was run before. Of tests that did not end, nothing."""
-        facts = [self.prepared.tree.parent.name, self.prepared.environment.name, hash_skeleton(texts), seed]
-        key = sha256(json.dumps([*facts, *answer, *tests]).encode()).hexdigest()[:32]
-        with Journal(self.work.path("rebuild_runs", self.name)) as journal:
-            known = {row["key"]: row for row in journal.records()}
-            if key not in known:
-                self.log(what)
-                options = RunOptions(
-                    workers=self.pipeline.workers,
-                    answer=answer,
-                    allowed=tuple(sorted(allowed)),
-                    learn=seed == _SHUFFLES[0],
-                    expected={test: self._traced[test].seconds for test in tests},
-                    shuffle=seed,
-                )
-                with open_tree(self.prepared, _encode(texts), self.engine.limits) as prepared:
-                    run = run_tests(self.engine, prepared, tests, options)
-                if run.failure or run.tampered:
-                    fix = "choose another project"
-                    raise NotSuitable(f"its tests cannot be judged: {run.failure or run.tampered}", where=what, fix=fix)
-                known[key] = {
-                    "key": key,
-                    "what": what,
-                    "outcomes": {test: str(run.outcomes[test]) for test in tests if test in run.seconds},
-                    "learned": sorted(run.learned),
-                    "is_collected": bool(run.seconds) and not run.load_errors,
-                    "messages": run.messages,
-                }
-                journal.append(known[key])
-        return known[key]
+    ) -> KeptRun:
+        """What these tests did with these modules. `answer`: the files that are guarded; the first order learns."""
+        options = RunOptions(
+            answer=tuple(answer), allowed=tuple(sorted(allowed)), learn=seed == SHUFFLES[0], shuffle=seed
+        )
+        runs = KeptRuns(self.engine, self.work.path("runs", self.name), self.log, self.pipeline.workers)
+        seconds = {test: self._traced[test].seconds for test in tests}
+        run = runs.run(what, self.prepared, _encode(texts), tests, options, seconds)
+        if run.tampered:
+            raise NotSuitable(f"its tests cannot be judged: {run.tampered}", where=what)
+        return run
+
+    def _describe(self, where: str, reduced: Mapping[str, Reduction], shown: list[str], hidden: list[str]) -> Row:
+        """The facts that the records of all kinds have."""
+        texts = {path: one.text for path, one in reduced.items()}
+        return {
+            "id": where,
+            "project": self.name,
+            "version": self.prepared.project.version,
+            "files": list(texts),
+            "hidden": hidden,
+            "required_names": find_required_names(self.prepared.tree, texts, shown, hidden),
+            "lines": sum(one.lines for one in reduced.values()),
+            "definitions": sum(one.definitions for one in reduced.values()),
+            "seconds": round(sum(self._traced[test].seconds for test in (*hidden, *shown)), 2),
+            "sha256": hash_skeleton(texts),
+        }
 
 
 @dataclass(frozen=True)

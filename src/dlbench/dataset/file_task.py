@@ -93,6 +93,9 @@ class FileTask(Record):
         for test, count in Counter(self.tests).items():
             if count > 1:
                 raise ValueError(f"{test} is in two of visible, hidden and unchanged")
+        places = (*getattr(self, "kept", ()), *getattr(self, "asked", ()))
+        if others := [one for one in places if one.partition("::")[0] not in self.files]:
+            raise ValueError(f"{others[0]} is in no file that is reduced")
         if others := [path for path in self.files if not path.endswith(".py")]:
             raise ValueError(f"{others[0]} is not a Python file")
         if self.is_described and not (self.description.strip() and self.labels):
@@ -120,10 +123,6 @@ class FileTask(Record):
         """When the solution became known. `project`: that of the record."""
         return project.released
 
-    def _check_places(self, places: tuple[str, ...]) -> None:
-        if others := [one for one in places if one.partition("::")[0] not in self.files]:
-            raise ValueError(f"{others[0]} is in no file that is reduced")
-
 
 class Rebuild(FileTask):
     """Some packages of a project, to be written again from their signatures and docstrings."""
@@ -135,11 +134,6 @@ class Rebuild(FileTask):
     kept: tuple[str, ...] = ()
     """`path::qualname` of definitions that keep their bodies, because importing the skeleton or collecting the tests
     runs them."""
-
-    @model_validator(mode="after")
-    def _kept_inside(self) -> "Rebuild":
-        self._check_places(self.kept)
-        return self
 
     def reduce(self, tree: Path) -> dict[str, str]:
         return reduce_tree(tree, self.files, self.kept)
@@ -153,11 +147,6 @@ class Component(FileTask):
 
     asked: Annotated[tuple[Place, ...], Field(min_length=1)]
     """Classes, functions and methods that lose their bodies and docstrings."""
-
-    @model_validator(mode="after")
-    def _asked_inside(self) -> "Component":
-        self._check_places(self.asked)
-        return self
 
     @property
     def size(self) -> str:

@@ -286,8 +286,6 @@ def validate_task(
     yield from (f"{test} does not pass on the solution: {why}" for test, why in profile.failures.items())
     if profile.failures:
         return
-    if excess := screen_files(task.reference, task.reference, task.packages):
-        yield f"the screen refuses the solution itself: {excess[0]}"
     options = RunOptions(workers=workers, allowed=profile.allowed, expected=profile.seconds)
     for number in range(repeat):
         seed = number if shuffle and number else None
@@ -299,8 +297,8 @@ def validate_task(
         yield from (f"{test} does not pass on the solution{order}: {describe(run, test)}" for test in failed)
     judging = (*record.hidden, *record.unchanged)
     run = run_files(engine, task, {**task.base, **task.tests}, judging, options)
-    if run.failure:
-        yield f"what is given cannot be judged: {run.failure}"
+    if run.failure or run.tampered:
+        yield f"what is given cannot be judged: {run.failure or run.tampered}"
     for test in judging:
         is_passed = run.outcomes[test] is Outcome.PASSED
         if is_passed and test in record.hidden:

@@ -12,11 +12,11 @@ from pathlib import Path, PurePosixPath
 
 from dlbench.dataset.merge import HEAD, Import, Unit, Units, compose, divide, find_target
 from dlbench.dataset.records import strip_case
-from dlbench.errors import DLBenchError
-from dlbench.execution.file_sets import FileSet, looks_like_test
+from dlbench.execution.file_sets import looks_like_test
 from dlbench.parsing import unparse
 
 _MARK = "_next"
+_MOST_BYTES = 2 << 20
 _TEST_FILE = re.compile(r"test_.*\.py|.*_test\.py")
 _SKIPPED = re.compile(r"\..*|.*\.(egg-info|dist-info|pyc)|__pycache__|build|dist|node_modules")
 _AGENT_FILES = re.compile(
@@ -63,9 +63,13 @@ def make_reference(before: Path, after: Path, taken: Collection[str], import_roo
     files = {path for path in list_files(after) if path.endswith(".py")}
     tops = {_find_top(path, import_root) for path in units}
     changed = [path for path in list_changed(before, after) if path in files and _find_top(path, import_root) in tops]
-    modules = {path: (_divide(before / path), _divide(after / path)) for path in changed if not looks_like_test(path)}
+    modules = {
+        path: (read_units(before / path), read_units(after / path)) for path in changed if not looks_like_test(path)
+    }
     exported = {(path, key) for path, keys in units.items() for key in keys if key not in modules[path][0].by_key}
-    exported |= {(path, name) for path in whole & modules.keys() for name in _list_new(*modules[path])}
+    exported |= {
+        (path, name) for path in whole & modules.keys() for name in modules[path][1].bound - modules[path][0].bound
+    }
     made = {path for path in units if not (before / path).is_file()}
     imports = {path: _find_needed(*modules[path], keys) for path, keys in units.items() if path not in whole}
     is_done = False
@@ -78,7 +82,7 @@ def make_reference(before: Path, after: Path, taken: Collection[str], import_roo
                     imports.setdefault(path, set()).add(name)
                     exported.add((path, name))
                     is_done = False
-    found: dict[str, bytes | None] = {path: _read(after / path) for path in whole}
+    found: dict[str, bytes | None] = {path: read_bytes(after / path) for path in whole}
     for path, names in imports.items():
         found[path] = compose(*modules[path], units.get(path, ()), names).encode()
     return found
@@ -87,10 +91,6 @@ def make_reference(before: Path, after: Path, taken: Collection[str], import_roo
 def _find_top(path: str, import_root: str) -> str:
     inner = PurePosixPath(path)
     return inner.relative_to(import_root).parts[0] if inner.is_relative_to(import_root) else ""
-
-
-def _list_new(before: Units, after: Units) -> set[str]:
-    return after.bound - before.bound
 
 
 def _find_needed(before: Units, after: Units, keys: Collection[str]) -> set[str]:
@@ -103,17 +103,15 @@ def _find_needed(before: Units, after: Units, keys: Collection[str]) -> set[str]
     return {name for name in new if name.partition(".")[0] in used}
 
 
-def _divide(path: Path) -> Units:
-    """No units where there is no such file."""
+def read_units(path: Path) -> Units:
+    """No units of a file that is not there, cannot be parsed, or is too large to be written by hand."""
     try:
-        return divide(path.read_text(encoding="utf-8-sig") if path.is_file() else "")
-    except (SyntaxError, ValueError, RecursionError) as error:
-        raise DLBenchError(
-            f"the module cannot be read: {error}", where=str(path), fix="leave the release out"
-        ) from None
+        return divide(path.read_text(encoding="utf-8-sig") if path.stat().st_size <= _MOST_BYTES else "")
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return divide("")
 
 
-def _read(path: Path) -> bytes | None:
+def read_bytes(path: Path) -> bytes | None:
     return path.read_bytes() if path.is_file() else None
 
 
@@ -149,7 +147,7 @@ def make_tests(before: Path, after: Path, tests: Collection[str], packages: Coll
         shown.setdefault(path, set()).add(name)
     originals = {rename_tests(path): path for path in list_files(after) if is_test_file(path)}
     for path, names in shown.items():
-        found[path] = cut_tests(_divide(after / originals[path]), names, packages).encode()
+        found[path] = cut_tests(read_units(after / originals[path]), names, packages).encode()
     return found
 
 
@@ -228,7 +226,3 @@ def _is_own(node: Import, packages: Collection[str]) -> bool:
     if isinstance(node, ast.ImportFrom):
         return node.level > 0 or (node.module or "").partition(".")[0] in packages
     return all(alias.name.partition(".")[0] in packages for alias in node.names)
-
-
-def lay(*parts: FileSet) -> dict[str, bytes | None]:
-    return {path: content for part in parts for path, content in part.items()}

@@ -6,11 +6,12 @@ and what is given; the solution is not read.
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
 from typing import Any
 
 from dlbench.dataset.file_task import Component, FileTask
+from dlbench.dataset.merge import Import, find_target
 from dlbench.dataset.skeleton import reduce_module
 from dlbench.dataset.target import fenced
 from dlbench.execution.file_sets import find_packages
@@ -102,7 +103,7 @@ def build_prompt(task: OpenTask, tokens: int = TOKENS, canary: str = "") -> Conv
     definitions = _DEFINITIONS if isinstance(record, Component) else ""
     answer = _ANSWER.format(path=record.files[0], definitions=definitions).strip()
     fixed = sum(len(part) + _BETWEEN for part in [_SYSTEM, *head, rules, "## Files", answer])
-    shown, notes = _choose_files(task, folder, tokens * CHARACTERS_PER_TOKEN - fixed if tokens else 0)
+    shown, notes = _choose_files(task, folder, max(1, tokens * CHARACTERS_PER_TOKEN - fixed) if tokens else 0)
     parts = [*head, rules, "## Files", *shown, answer]
     return Conversation([[system(_SYSTEM), user(*parts)]], {"technique": "zero-shot", **notes})
 
@@ -147,23 +148,14 @@ def _show(path: str, text: str, *, is_reduced: bool = False) -> str:
 
 def _list_imported(files: tuple[str, ...], folder: Mapping[str, str], task: OpenTask) -> Iterator[str]:
     """The modules of the project that these modules import, in the order of the imports."""
-    root = PurePosixPath(task.prepared.project.import_root)
     for path in files:
         try:
             tree = parse(folder.get(path, ""))
         except (SyntaxError, ValueError):
             continue
-        package = PurePosixPath(path).parent
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Import):
-                names = [root.joinpath(*one.name.split(".")) for one in node.names]
-            elif isinstance(node, ast.ImportFrom):
-                start = [package, *package.parents][node.level - 1] if 0 < node.level <= len(package.parts) else root
-                base = start.joinpath(*(node.module or "").split(".")) if node.module else start
-                names = [base, *(base / one.name for one in node.names)]
-            else:
-                continue
-            for name in names:
-                for place in (f"{name}.py", f"{name}/__init__.py"):
-                    if place in folder:
-                        yield place
+        for node in (node for node in ast.walk(tree) if isinstance(node, Import)):
+            for alias in node.names:
+                one = copy(node)
+                one.names = [alias]
+                if place := find_target(path, one, folder, task.prepared.project.import_root)[0]:
+                    yield place

@@ -220,24 +220,12 @@ def _insert_imports(
     docstring = ast.get_docstring(before, clean=False) is not None
     last = head[-1].end_lineno if head else (before.body[0].end_lineno if docstring else 0)
     for node in imports:
-        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
-            missing = [one for one in node.names if one.name not in _list_future(before)]
-            place = before.body[0].end_lineno or 0 if docstring else 0
-        else:
-            missing = [one for one in node.names if _name_of(one) not in bound or one.name == "*" or _is_inner(one)]
-            place = last or 0
+        is_future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
+        place = (before.body[0].end_lineno if docstring else 0) if is_future else last
+        missing = [one for one in node.names if _name_of(one) not in bound or one.name == "*" or _is_inner(one)]
         if missing:
             node.names = missing
-            merge.insert(place + 1, [unparse(node)])
-
-
-def _list_future(tree: ast.Module) -> list[str]:
-    return [
-        one.name
-        for node in tree.body
-        if isinstance(node, ast.ImportFrom) and node.module == "__future__"
-        for one in node.names
-    ]
+            merge.insert((place or 0) + 1, [unparse(node)])
 
 
 def _choose_needed(replacing: Sequence[ast.stmt], new: list[ast.stmt]) -> list[ast.stmt]:

@@ -165,7 +165,7 @@ def place(text: str, edit: Edit) -> str | None:
         old, new = _trim(edit.old, edit.new, cut)
         if cut and (len(old) == len(edit.old) or not any(map(str.strip, old))):
             break
-        for alike in (_as_it_is, str.rstrip, str.strip):
+        for alike in (str, str.rstrip, str.strip):
             if (found := _find(lines, old, alike, start, edit.line)) is None:
                 continue
             first, last = found
@@ -199,10 +199,6 @@ def _trim(old: Sequence[str], new: Sequence[str], cut: int) -> tuple[list[str], 
         before.reverse()
         after.reverse()
     return before, after
-
-
-def _as_it_is(line: str) -> str:
-    return line
 
 
 def _find(
