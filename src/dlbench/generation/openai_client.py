@@ -16,15 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from dlbench.errors import DLBenchError
 from dlbench.generation.model import Answer, Model, ModelClient, ModelOptions, Request, TransientError, add_client
-from dlbench.generation.providers import (
-    Secrets,
-    find_endpoint,
-    find_proxy,
-    find_secrets,
-    presets,
-    shorten,
-    shown_url,
-)
+from dlbench.generation.providers import Secrets, find_endpoint, find_proxy, find_secrets, presets, shorten, shown_url
 from dlbench.runs.samples import is_truncated
 
 if TYPE_CHECKING:

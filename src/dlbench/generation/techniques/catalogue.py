@@ -142,6 +142,5 @@ add_technique(
     order=20,
 )
 add_technique(
-    Technique("repair-count", f"{_SUMMARY} the number of failed tests", render_plain, feedback=count_failures),
-    order=21,
+    Technique("repair-count", f"{_SUMMARY} the number of failed tests", render_plain, feedback=count_failures), order=21
 )
