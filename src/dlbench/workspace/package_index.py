@@ -5,7 +5,6 @@ ground truth. One host's password is never sent to another. Release dates are up
 """
 
 import difflib
-import hashlib
 import re
 import shutil
 import tempfile
@@ -21,6 +20,7 @@ from urllib.parse import urlsplit
 from packaging.utils import canonicalize_name
 
 from dlbench.errors import DLBenchError
+from dlbench.workspace.archive import file_hash
 from dlbench.workspace.home import Log, disk_errors
 from dlbench.workspace.pip_config import PipConfig, local_path, read_pip_config, redacted
 
@@ -201,11 +201,6 @@ def verify(path: Path, sha256: str, where: str) -> None:
         what = f"the file is not the one that was pinned: its sha256 is {found}, the record says {sha256}"
         fix = "do not use it; if the index is a mirror, ask its owner, otherwise report it to the benchmark"
         raise DLBenchError(what, where=where, fix=fix)
-
-
-def file_hash(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @dataclass(frozen=True)

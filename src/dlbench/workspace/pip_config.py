@@ -44,9 +44,7 @@ class PipConfig:
         return arguments
 
     def environment(self) -> dict[str, str]:
-        if self.cert and not os.environ.get("SSL_CERT_FILE"):
-            return {"SSL_CERT_FILE": self.cert}
-        return {}
+        return {"SSL_CERT_FILE": self.cert} if self.cert and not os.environ.get("SSL_CERT_FILE") else {}
 
 
 def redacted(text: str) -> str:
