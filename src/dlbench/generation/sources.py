@@ -14,12 +14,11 @@ from typing import Any
 
 from dlbench.dataset import Benchmark, Instance
 from dlbench.dataset.labels import Track
-from dlbench.dataset.optimise import Workload, read_eligible
-from dlbench.dataset.target import Target, find_target, render_signature
+from dlbench.dataset.optimise import HELD_OUT, Workload, read_eligible
+from dlbench.dataset.target import Target, fenced, find_target, render_signature
 from dlbench.dataset.tracks import TrackBenchmark
 from dlbench.errors import DLBenchError
 from dlbench.generation.model import Answer, Message, Request, Review
-from dlbench.generation.optimise import ask_to_optimise
 from dlbench.generation.sampling import draw_seed
 from dlbench.generation.techniques import (
     Conversation,
@@ -78,6 +77,36 @@ def fit(technique: Technique, question: Question, examples: Sequence[Example], l
     if technique.uses_examples:
         notes = {"shots": [example.instance.id for example in kept], **notes}
     return Conversation(turns, notes)
+
+
+_OPTIMISE_RULES = """\
+What counts:
+- The behaviour stays the same: the project's tests pass, and each measured answer equals that of the code below.
+  Numbers may differ by rounding; lower precision is wrong.
+- Processor time of all threads is measured, from outside. Each call runs in a new process on an input that was not used
+  before: nothing is kept between calls. Work on import, and work that is left for whoever reads the result, is added.
+- Inputs are of the sizes below and of one more between the medium and the large one. Being slower on small inputs costs
+  as much as it is slower.
+- Peak memory of the call is measured, too."""
+
+
+def ask_to_optimise(instance: Instance, source: str, workload: Workload) -> Instance:
+    """The instance with the prompt of the track `optimise`. `source`: its module, from the user's workspace."""
+    target = find_target(source, instance.qualname)
+    sizes = [
+        f"- {name}: {one.shape}; {'one call' if one.calls == 1 else f'{one.calls} calls with an input each'},"
+        f" {1000 * one.seconds:.0f} ms"
+        for name, one in workload.sizes.items()
+        if name != HELD_OUT
+    ]
+    text = [
+        "It exists already. Make it as fast as you can, and let it need less memory where that costs no time.",
+        f"What it does: {instance.prompt.strip()}",
+        f"The code as it is:\n\n{fenced(target.text)}",
+        "Inputs on which it is measured, and its processor time:\n" + "\n".join(sizes),
+        _OPTIMISE_RULES,
+    ]
+    return instance.model_copy(update={"prompt": "\n\n".join(text)})
 
 
 @dataclass

@@ -116,9 +116,7 @@ def cohen_h(share_a: float, share_b: float) -> float:
 
 def odds_ratio(only_a: int, only_b: int) -> float:
     """b / c, the odds that a discordant instance is A's; infinite when B solves none alone, NaN without any."""
-    if only_b:
-        return only_a / only_b
-    return math.inf if only_a else math.nan
+    return only_a / only_b if only_b else math.inf if only_a else math.nan
 
 
 MOST_ORDERED = 8

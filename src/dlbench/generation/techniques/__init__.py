@@ -99,8 +99,6 @@ class Technique:
 
 
 TECHNIQUES: Registry[Technique] = Registry("technique", "dlbench.generation.techniques")
-
-
 find_technique = TECHNIQUES.find
 
 
