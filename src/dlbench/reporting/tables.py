@@ -32,9 +32,7 @@ def percent(value: float) -> str:
 
 def span(interval: Interval, form: str = ".1f", scale: int = 100) -> str:
     """In percent; `scale` 1 for an interval of another figure."""
-    if math.isnan(interval.low):
-        return "n/a"
-    return f"{scale * interval.low:{form}} to {scale * interval.high:{form}}"
+    return "n/a" if math.isnan(interval.low) else f"{scale * interval.low:{form}} to {scale * interval.high:{form}}"
 
 
 def score_cell(score: Score | None) -> str:
@@ -42,7 +40,7 @@ def score_cell(score: Score | None) -> str:
     if score is None or not score.instances:
         return "n/a"
     mark = " !" if score.harness_errors else ""
-    return f"{percent(score.pass_at_1)} ({100 * score.interval.low:.0f} to {100 * score.interval.high:.0f}){mark}"
+    return f"{percent(score.pass_at_1)} ({span(score.interval, '.0f')}){mark}"
 
 
 def share_cell(score: Score | None) -> str:

@@ -32,9 +32,8 @@ def _read(path: Path) -> str:
 
 def cut(text: str, most: int = _MOST_TEXT) -> str:
     """Without the middle of a long text."""
-    return (
-        text if len(text) <= most else f"{text[: most // 2]}\n… {len(text) - most} characters …\n{text[-most // 2 :]}"
-    )
+    shortened = f"{text[: most // 2]}\n… {len(text) - most} characters …\n{text[-most // 2 :]}"
+    return text if len(text) <= most else shortened
 
 
 def read_steps(path: Path) -> Iterator[dict[str, Any]]:
@@ -48,17 +47,17 @@ def read_steps(path: Path) -> Iterator[dict[str, Any]]:
     for entry in entries:
         for message in [*entry.get("new", ()), *entry.get("answers", ())]:
             says, calls, outputs = read_message(message)
+            says = cut(says)
             is_answer = isinstance(message, dict) and (message.get("role") == "assistant" or bool(calls))
             if not is_answer:
                 # what is said before the first answer is the task
-                outputs += [] if outputs or step is None or not says else [says]
                 if step is not None:
-                    step["outputs"] += map(cut, outputs)
-            elif step is None or (step["says"], step["calls"]) != (says := cut(says), calls):
+                    step["outputs"] += map(cut, outputs) if outputs or not says else [says]
+            elif step is None or (step["says"], step["calls"]) != (says, calls):
                 # an answer comes again as a message of the next request
                 if step is not None:
                     yield step
-                step = {"says": cut(says), "calls": calls, "outputs": [], "refused": []}
+                step = {"says": says, "calls": calls, "outputs": [], "refused": []}
         if step is not None and "refused" in entry:
             step["refused"].append(entry["refused"])
         if step is not None and entry.get("error"):
@@ -99,14 +98,9 @@ def _render_call(call: object) -> str:
     except (ValueError, RecursionError):
         pass
     if isinstance(values, dict):
-        texts = [
-            value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for value in values.values()
-        ]
-        values = (
-            texts[0]
-            if len(texts) == 1
-            else "\n".join(f"{name}: {text}" for name, text in zip(values, texts, strict=True))
-        )
+        texts = [one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in values.values()]
+        named = (f"{name}: {text}" for name, text in zip(values, texts, strict=True))
+        values = texts[0] if len(texts) == 1 else "\n".join(named)
     return f"{call.get('name', '')} {cut(str(values or ''))}".strip()
 
 

@@ -35,17 +35,8 @@ from dlbench.scoring import Tally
 from dlbench.scoring.breakdowns import sort_labels
 from dlbench.scoring.tally import group_by
 
-_SHOWN: tuple[str, ...] = (
-    "model",
-    "technique",
-    "samples",
-    "temperature",
-    "top_p",
-    "max_tokens",
-    "reasoning_effort",
-    "seed",
-)
-_SHOWN += ("shots", "benchmark", "dlbench")
+_SHOWN: tuple[str, ...] = ("model", "technique", "samples", "temperature", "top_p", "max_tokens", "reasoning_effort")
+_SHOWN += ("seed", "shots", "benchmark", "dlbench")
 """Settings for readers; base URLs and paths are private."""
 _FACETS: dict[str, Sequence[str]] = {axis: list(labels) for axis, labels in AXES.items()}
 _FACETS |= {"difficulty": LEVELS, "project": (), "framework": ()}
@@ -183,7 +174,7 @@ def describe_instance(
         facts = {"path": some(len(instance.files), "module"), "prompt": asked, "measures": measures, "votes": None}
         return found | facts | find_labels(instance, ()) | {"introduced": str(project.released)}
     return found | {
-        **{axis: str(getattr(instance.labels, axis)) for axis in AXES},
+        **find_labels(instance, ()),
         "introduced": str(instance.introduced),
         "prompt": instance.prompt.strip(),
         "path": instance.path,
