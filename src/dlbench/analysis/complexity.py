@@ -63,8 +63,6 @@ MEASURES = tuple(BINS)
 
 @dataclass(frozen=True)
 class Complexity:
-    """The complexity of one dataset."""
-
     name: str
     items: int
     without_code: int

@@ -113,6 +113,5 @@ def _measure(name: str, text: str, texts: Iterable[list[str]]) -> Relevance:
 
 @cache
 def _read_lists() -> dict[str, frozenset[str]]:
-    text = files("dlbench.analysis").joinpath("keywords.toml").read_text(encoding="utf-8")
-    read = tomllib.loads(text)
+    read = tomllib.loads(files("dlbench.analysis").joinpath("keywords.toml").read_text(encoding="utf-8"))
     return {name: frozenset(read[name]) for name in CATEGORIES} | {"english": frozenset(read["left_out"]["english"])}

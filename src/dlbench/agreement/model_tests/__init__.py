@@ -20,10 +20,10 @@ from dlbench.agreement.model_tests.cases import (
     read_part,
     read_statements,
 )
-from dlbench.agreement.model_tests.rename import CALLED_BY_CLASS, last_name, restore_names
+from dlbench.agreement.model_tests.rename import CALLED_BY_CLASS, restore_names
 from dlbench.agreement.variants import Variant
 from dlbench.dataset.similarity import normal_form
-from dlbench.dataset.target import Function, is_prose
+from dlbench.dataset.target import Function, is_prose, last_name, root_name
 from dlbench.errors import DLBenchError
 from dlbench.parsing import parse
 
@@ -209,11 +209,9 @@ def calls_target(statements: Sequence[ast.stmt], qualname: str, package: str) ->
     calls = [node for node in nodes if isinstance(node, ast.Call)]
     inspected = {id(argument) for call in calls if last_name(call.func) in _INSPECTORS for argument in call.args}
     modules = _find_modules(nodes, package)
+    used = [node for node in nodes if _find_use(node) == name and id(node) not in inspected]
     # `np.mean` is not the project's `mean`, nor is a method of some object
-    return any(
-        _find_use(node) == name and id(node) not in inspected and (isinstance(node, ast.Name) or _root(node) in modules)
-        for node in nodes
-    )
+    return any(isinstance(node, ast.Name) or root_name(node) in modules for node in used)
 
 
 def _find_use(node: ast.AST) -> str:
@@ -233,9 +231,3 @@ def _find_modules(nodes: Sequence[ast.AST], package: str) -> set[str]:
                 if top == package or top not in _LIBRARIES:
                     found.add(alias.asname or alias.name.partition(".")[0])
     return found
-
-
-def _root(node: ast.AST) -> str:
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""

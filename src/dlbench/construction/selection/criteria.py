@@ -53,9 +53,7 @@ def count_words(tree: Path, description: str) -> int:
 
 def _read_text(path: Path) -> str:
     """Empty if there is no such file of its own."""
-    if path.is_symlink() or not path.is_file():
-        return ""
-    return path.read_text(encoding="utf-8", errors="replace")
+    return "" if path.is_symlink() or not path.is_file() else path.read_text(encoding="utf-8", errors="replace")
 
 
 def find_candidates(work: WorkFolder, names: Sequence[str] = ()) -> list[Candidate]:
