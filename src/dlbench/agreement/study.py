@@ -1,8 +1,7 @@
 """Study a run with agreement: what selection gains, how sensitive the model is to paraphrases, how good its tests are.
 
-A rule chooses only among solutions with code that can replace the target, and so does the random choice that it is
-compared with: otherwise skipping the others would look like a gain. Instances with a harness error are left out of all
-figures.
+A rule and the random choice that it is compared with choose among solutions with code that can replace the target:
+otherwise skipping the others would look like a gain. All figures leave out instances with a harness error.
 """
 
 import math

@@ -58,8 +58,7 @@ def predict_majority(train: Prompts, test: Prompts) -> Scores:
 
 
 def predict_by_project(train: Prompts, test: Prompts) -> Scores:
-    """The most frequent label of the same project, or of all for a new project. It reads no text: what a classifier
-    reaches beyond this comes from the prompt."""
+    """The most frequent label of the project, or of all for a new one: a baseline that reads no text."""
     scores = predict_majority(train, test)
     for project in set(test.groups) & set(train.groups):
         own = train.take(_find_project(train, project))

@@ -1,7 +1,6 @@
 """Measure length and complexity of the references of a dataset.
 
-One tool measures all datasets, since figures of two papers differ by what their tools count. References that do not
-parse are named, not counted as zero.
+One tool measures all datasets, since tools count differently. References that do not parse are named, not counted as 0.
 """
 
 import math

@@ -159,11 +159,8 @@ def find_noise(references: Sequence[Series]) -> Noise:
 
 
 def average(instances: Sequence[Sequence[Series]]) -> tuple[float, Interval]:
-    """The geometric mean of ratios, over the samples of an instance and then over instances.
-
-    The interval resamples instances, and rounds within each: otherwise instances whose errors agree by chance would
-    look certain.
-    """
+    """The geometric mean of ratios, over the samples of an instance and then over instances. The interval resamples
+    instances, and rounds within each: otherwise instances whose errors agree by chance would look certain."""
     if not instances:
         return math.nan, NOTHING
     mean = math.exp(fmean(fmean(math.log(find_ratio(*one).value) for one in samples) for samples in instances))

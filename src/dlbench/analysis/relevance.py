@@ -1,7 +1,6 @@
 """Measure how much of a text is about deep learning: the papers' DL-relevance ratio.
 
-The ratio is the share of distinct words that contain a keyword (`keywords.toml`). Prompts and code differ widely and
-are reported apart.
+The ratio is the share of distinct words that contain a keyword (`keywords.toml`), for prompts and for code.
 """
 
 import builtins

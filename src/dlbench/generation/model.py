@@ -2,8 +2,7 @@
 
 A client registers for a name or a pattern (`file:*`). The first pattern that matches wins; `*`, any OpenAI-compatible
 endpoint, comes last. A failure is an error, never an answer, which would be scored. Of the two baselines, `reference`
-must pass every test and `stub` must fail every test; if either does not hold, the harness is wrong and no score can be
-trusted.
+must pass every test and `stub` must fail every test; otherwise the harness is wrong, and so is every score.
 """
 
 import textwrap
@@ -76,8 +75,7 @@ class ModelOptions:
 
 @dataclass(frozen=True)
 class ModelClient:
-    """`label` and `summary` document the client; `uses`: those of the options for single clients, such as
-    --base-url, that it reads."""
+    """`label` and `summary` document the client; `uses`: the options that it reads of those that not all clients do."""
 
     label: str
     summary: str

@@ -177,8 +177,7 @@ def read_retry_after(value: str | None) -> float | None:
 
 
 class OpenAIModel(Model):
-    """`timeout` bounds a whole attempt; with `stream`, the silence between two events. `body` and `headers` are added
-    to every request."""
+    """`timeout` bounds an attempt; with `stream`, the silence between events. `body` and `headers` join every request."""
 
     def __init__(
         self,

@@ -1,8 +1,7 @@
 """Read references and modules of instances from the fetched sources, and build the exact conversations that are sent.
 
-None of the sources is stored in the repository. A conversation is reused for all samples: pass@k is defined over
-answers to one prompt. A prompt that exceeds the context is refused and scored as a failure of the model, so context is
-removed in a fixed order.
+A conversation is reused for all samples: pass@k is defined over answers to one prompt. A prompt that exceeds the
+context is refused and scored as a failure of the model, so parts of it are removed in a fixed order.
 """
 
 import math
@@ -48,11 +47,8 @@ def estimate_tokens(turns: Turns) -> int:
 
 
 def fit(technique: Technique, question: Question, examples: Sequence[Example], limit: int) -> Conversation:
-    """`limit`: the maximum number of estimated tokens; 0 for none.
-
-    Notes: `shots`, the ids of the examples; `cut`, what was removed: ids of `shots`, a number of `neighbours`, whether
-    the `skeleton`.
-    """
+    """`limit`: the maximum number of estimated tokens; 0 for none. Notes: `shots`, the ids of the examples; `cut`, what
+    was removed: ids of `shots`, a number of `neighbours`, whether the `skeleton`."""
     whole, kept = question, examples
     while True:
         turns = technique.render(question, kept)
@@ -149,8 +145,7 @@ class PromptBuilder:
         rounds: int = 0,
         judge: JudgeSample | None = None,
     ) -> Request:
-        """`seed`: of the run; the request gets its own. `rounds`: how often a technique with feedback, which needs
-        `judge`, lets the model answer again."""
+        """`seed`: of the run. `rounds`: how often the model may answer again after feedback, which needs `judge`."""
         conversation = self.build(instance)
         first, *later = conversation.turns
         own = draw_seed(seed, instance.id, sample)
@@ -174,8 +169,7 @@ async def _review(
 
 
 def describe_shortage(conversations: Iterable[Conversation], shots: int) -> str:
-    """A warning if instances get fewer examples than requested, else "": a few-shot score over instances without
-    examples is misleading."""
+    """A warning if instances get fewer examples than requested, else "": it changes what a few-shot score means."""
     counts = [len(found.notes["shots"]) for found in conversations if "shots" in found.notes]
     fewer, none = sum(count < shots for count in counts), sum(count == 0 for count in counts)
     return f"{fewer} of {len(counts)} instances have fewer than {shots} examples, {none} have none" if fewer else ""

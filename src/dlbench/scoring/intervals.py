@@ -44,8 +44,7 @@ NOTHING = Interval(math.nan, math.nan, "n/a")
 
 
 def resample_columns(columns: Sequence[Sequence[float]] | Floats) -> Floats:
-    """For figures of the same items, a row each with values from 0 to 1: the mean of as many items drawn with
-    replacement, once for each resample."""
+    """By figure (a row with a value from 0 to 1 for each item) and resample, the mean of the items drawn."""
     units = np.rint(np.asarray(columns, dtype=np.float64) * _UNIT)
     means: Floats = _resample_sums(units) / (_UNIT * units.shape[1])
     return means

@@ -238,8 +238,7 @@ class Package:
 def look_up(name: str) -> Package:
     """The package of the first location that has it: a find-links location with a source archive, then each index.
 
-    Raises DLBenchError if no location has the package, or if one before it cannot be read: a package of the same name
-    on the next index may be somebody else's."""
+    A location before it that cannot be read is an error: the same name on the next index may be somebody else's."""
     config = read_pip_config()
     with closing(IndexClient(config)) as web:
         for page, is_index in _places(name, config):

@@ -104,8 +104,7 @@ def read_project_tests(source: str, names: Collection[str]) -> ParsedTests:
 
 
 class _Target:
-    """The names of the target, if any, and its package. Assigning a method's name does not redefine it; assigning its
-    class's name does."""
+    """The names of the target, if any, and its package. Assigning to its class redefines a method, to its name not."""
 
     def __init__(self, qualname: str, package: str = "") -> None:
         self.qualname, self.package = qualname, package
@@ -199,8 +198,7 @@ class _ImportRemover(ast.NodeTransformer):
 
 
 def calls_target(statements: Sequence[ast.stmt], qualname: str, package: str) -> bool:
-    """Whether the code calls the target: by name, by its path in `package`, the project's own, or by its class for
-    methods that Python or a framework calls."""
+    """By name, by its path in `package` (the project's own), or by its class where Python or a framework calls it."""
     *owners, name = qualname.split(".")
     nodes = [node for statement in statements for node in ast.walk(statement)]
     if owners:

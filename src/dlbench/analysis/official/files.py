@@ -1,7 +1,6 @@
 """Parse the official dataset files: labels, prompt, and where the function and its tests are.
 
-A prompt may contain lines such as `class:` or `Returns:`, so keys count only above the prompt and below the last
-`ground Truth:`. Nothing is repaired here.
+Prompts may contain lines such as `class:`, so keys count only above the prompt and below the last `ground Truth:`.
 """
 
 import re

@@ -126,8 +126,7 @@ def measure_alpha(votes: Iterable[Vote]) -> dict[str, float]:
 
 
 def find_alpha(table: list[list[int]], extra: str) -> float:
-    """Nominal alpha of a table of how often each item got each label; NaN if all votes are equal. `extra`: our extra
-    that has the library."""
+    """Nominal, of how often each item got each label; NaN if all votes are equal. `extra`: what to install."""
     try:
         import krippendorff
     except ImportError:

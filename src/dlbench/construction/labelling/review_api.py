@@ -1,8 +1,7 @@
 """What the review page may ask for: voting on labels, editing prompts, accepting and rejecting functions.
 
 An annotator sees the votes of others only after their own vote is complete and they asked to see them, from when on
-their vote is final. The page never receives more, so nobody can find it there. All state is in files, so a reload, a
-restart or another process shows the same.
+their vote is final. The page never receives more. All state is in files, so a reload or a restart shows the same.
 """
 
 from collections import defaultdict

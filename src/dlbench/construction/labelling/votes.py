@@ -2,8 +2,7 @@
 
 An unknown label or a misspelt key would silently be missing from the count, so it is rejected with file and line. An
 annotator may change a vote until they have looked at the others' votes; then it is final, or agreement would be
-measured on copied votes. A line cut short by a kill was never acknowledged: it is ignored, and removed at the next
-write.
+measured on copied votes. A line cut short by a kill was never acknowledged: it is ignored, then removed.
 """
 
 import csv
