@@ -177,7 +177,7 @@ def read_retry_after(value: str | None) -> float | None:
 
 
 class OpenAIModel(Model):
-    """`timeout` bounds an attempt; with `stream`, the silence between events. `body` and `headers` join every request."""
+    """`timeout` bounds an attempt, with `stream` the silence between events; every request has `body` and `headers`."""
 
     def __init__(
         self,

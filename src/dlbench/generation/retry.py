@@ -205,10 +205,8 @@ class RateLimiter:
 
 def find_wait(after: float | None, attempt: int) -> float:
     """Seconds before the next attempt; `after`: what the endpoint asks for, 0 to retry immediately.
-
     `after` is a lower bound: many requests that get the same value return together, and all but one are refused again.
-    Without growing waits they would use up every attempt within seconds.
-    """
+    Without growing waits they would use up every attempt within seconds."""
     if after == 0:
         return 0.0
     backoff = min(0.5 * 2.0**attempt, _MAX_BACKOFF)

@@ -100,9 +100,7 @@ def votes_of(work: WorkFolder) -> Sheets:
 
 def read_votes(source: WorkFolder | Sheets | Iterable[Path]) -> list[Vote]:
     """The last vote of each annotator on each function, from a work folder or from JSONL and CSV files.
-
-    In other files a row may name its annotator; otherwise the file name does.
-    """
+    A row of a file may name its annotator; otherwise the file name does."""
     if isinstance(source, WorkFolder):
         source = votes_of(source)
     rows = source.read_all() if isinstance(source, Sheets) else chain.from_iterable(map(read_rows, source))

@@ -93,10 +93,6 @@ def describe_differences(gains: Mapping[str, Mapping[str, float]]) -> list[str]:
     return lines
 
 
-def _read_runs(data: ReportData) -> dict[str, Records]:
-    return {name: run.verdicts for name, run in data.runs.items()}
-
-
 @section("speed", "Speed-ups", order=5)
 def speed(data: ReportData) -> list[Block]:
     if data.benchmark.track is not Track.OPTIMISE:
@@ -105,9 +101,10 @@ def speed(data: ReportData) -> list[Block]:
         "Processor time of the reference divided by that of the answer, on inputs of the held-out size; a slowdown on"
         " inputs of the recorded size is multiplied in. An answer that fails or is slower counts as 1."
     )
-    runs, workloads = _read_runs(data), read_eligible(data.benchmark.root)
+    runs = {name: run.verdicts for name, run in data.runs.items()}
     gains = {name: find_gains(records) for name, records in runs.items()}
-    tasks = Table(tabulate_tasks(runs, workloads), "Speed-ups by task and size, with 95 % intervals")
+    by_task = tabulate_tasks(runs, read_eligible(data.benchmark.root))
+    tasks = Table(by_task, "Speed-ups by task and size, with 95 % intervals")
     return [Table(tabulate_speeds(runs), "Speed-ups"), Text(note), tasks, *map(Text, describe_differences(gains))]
 
 
@@ -116,8 +113,9 @@ def speed_plots(data: ReportData) -> list[Block]:
     if data.benchmark.track is not Track.OPTIMISE:
         return []
     plots = []
-    for name, records in _read_runs(data).items():
-        best = {task: max(known, key=find_gain) for task, known in group_by(records, itemgetter("instance")).items()}
+    for name, run in data.runs.items():
+        groups = group_by(run.verdicts, itemgetter("instance"))
+        best = {task: max(known, key=find_gain) for task, known in groups.items()}
         by_task = {task: round(2 ** find_gain(one), 2) for task, one in best.items()}
         plots.append(Plot(draw_counts(f"Times as fast, {name}", by_task), f"Speed-up of each task, {name}"))
         seconds = {size: _average([one for one in best.values() if "sizes" in one], size) for size in SIZES}
