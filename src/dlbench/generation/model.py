@@ -178,44 +178,39 @@ class Model(Protocol):
         return
 
 
-class ReferenceModel(Model):
+class WrittenModel(Model):
+    """A baseline: `write` gives the whole answer to a request."""
+
+    is_free = True
+
+    def __init__(self, name: str, write: Callable[[Request], str]) -> None:
+        self.name, self._write = name, write
+
+    async def answer(self, request: Request) -> Answer:
+        return Answer(self._write(request))
+
+
+class ReferenceModel(WrittenModel):
     """`source_of` returns the code of an instance."""
 
-    name = "reference"
-    is_free = True
-
     def __init__(self, source_of: Callable[[str], str]) -> None:
-        self._source_of = source_of
-
-    async def answer(self, request: Request) -> Answer:
-        return Answer(fenced(dedent(self._source_of(request.instance_id))))
+        super().__init__("reference", lambda request: fenced(dedent(source_of(request.instance_id))))
 
 
-class StubModel(ReferenceModel):
+class StubModel(WrittenModel):
     """`source_of` returns the `def` line or lines of an instance, without decorators."""
 
-    name = "stub"
+    def __init__(self, source_of: Callable[[str], str]) -> None:
+        def write(request: Request) -> str:
+            signature = textwrap.dedent(source_of(request.instance_id)).strip().removesuffix(":")
+            return fenced(f"{signature}:\n    raise NotImplementedError")
 
-    async def answer(self, request: Request) -> Answer:
-        signature = textwrap.dedent(self._source_of(request.instance_id)).strip().removesuffix(":")
-        return Answer(fenced(f"{signature}:\n    raise NotImplementedError"))
-
-
-class WrittenModel(Model):
-    """A baseline whose whole answer is written by `answer_to`."""
-
-    is_free = True
-
-    def __init__(self, name: str, answer_to: Callable[[str], str]) -> None:
-        self.name, self._answer_to = name, answer_to
-
-    async def answer(self, request: Request) -> Answer:
-        return Answer(self._answer_to(request.instance_id))
+        super().__init__("stub", write)
 
 
 def _open_baseline(name: str, options: ModelOptions) -> Model:
-    if name in options.written:
-        return WrittenModel(name, options.written[name])
+    if write := options.written.get(name):
+        return WrittenModel(name, lambda request: write(request.instance_id))
     if options.sources is None:
         raise DLBenchError(f"{name} needs the sources of a benchmark", where="--model", fix="choose another model")
     return ReferenceModel(options.sources.reference) if name == "reference" else StubModel(options.sources.signature)

@@ -91,31 +91,6 @@ def choose_predicted_stage(examples: ExampleDraw) -> Choice:
     return examples.draw(lambda other: other.labels.stage == stage), {"predicted_stage": str(stage)}
 
 
-_any = _choose(lambda instance, other: True)
-_same_stage = _choose(lambda instance, other: other.labels.stage == instance.labels.stage)
-_same_project = _choose(lambda instance, other: other.project == instance.project)
-_other_projects = _choose(lambda instance, other: other.project != instance.project)
-
-render_plain = _render(SYSTEM, closing)
-_reasoned = _render(REASONING_SYSTEM, _close_reasoning, lambda code: f"{explain(code)}\n\n{fenced(code)}")
-
-_TECHNIQUES = (
-    Technique("zero-shot", "the task alone", render_plain),
-    Technique("zero-shot-cot", "reason step by step, then write the code", _reasoned),
-    Technique("few-shot-random", "examples drawn at random", render_plain, _any),
-    Technique("few-shot-same-stage", "examples with the instance's stage label", render_plain, _same_stage),
-    Technique(PREDICTED_STAGE, "examples of the stage predicted from the prompt", render_plain, choose_predicted_stage),
-    Technique("few-shot-same-project", "examples of the same project", render_plain, _same_project),
-    Technique("few-shot-other-projects", "examples of other projects", render_plain, _other_projects),
-    Technique("few-shot-cot", "random examples with generated reasoning", _reasoned, _any),
-    Technique("self-planning", "a plan in the first turn, the code in the second", render_self_planning),
-    Technique("guided", "with warnings about frequent bugs", render_bug_warnings),
-    Technique("module-context", "with the signatures of the module's other definitions", render_plain, neighbours=True),
-)
-for _order, _technique in enumerate(_TECHNIQUES, 1):
-    add_technique(_technique, order=_order)
-
-
 _MOST_TESTS = 10
 
 
@@ -136,11 +111,29 @@ def list_failures(verdict: Verdict) -> str:
     return "\n".join([head, "", *lines[:_MOST_TESTS], *more])
 
 
-_SUMMARY = "the task alone; after an answer that fails,"
-add_technique(
-    Technique("repair", f"{_SUMMARY} the failed tests with their messages", render_plain, feedback=list_failures),
-    order=20,
+_any = _choose(lambda instance, other: True)
+_same_stage = _choose(lambda instance, other: other.labels.stage == instance.labels.stage)
+_same_project = _choose(lambda instance, other: other.project == instance.project)
+_other_projects = _choose(lambda instance, other: other.project != instance.project)
+
+render_plain = _render(SYSTEM, closing)
+_reasoned = _render(REASONING_SYSTEM, _close_reasoning, lambda code: f"{explain(code)}\n\n{fenced(code)}")
+
+_FAILED = "the task alone; after an answer that fails,"
+_TECHNIQUES = (
+    Technique("zero-shot", "the task alone", render_plain),
+    Technique("zero-shot-cot", "reason step by step, then write the code", _reasoned),
+    Technique("few-shot-random", "examples drawn at random", render_plain, _any),
+    Technique("few-shot-same-stage", "examples with the instance's stage label", render_plain, _same_stage),
+    Technique(PREDICTED_STAGE, "examples of the stage predicted from the prompt", render_plain, choose_predicted_stage),
+    Technique("few-shot-same-project", "examples of the same project", render_plain, _same_project),
+    Technique("few-shot-other-projects", "examples of other projects", render_plain, _other_projects),
+    Technique("few-shot-cot", "random examples with generated reasoning", _reasoned, _any),
+    Technique("self-planning", "a plan in the first turn, the code in the second", render_self_planning),
+    Technique("guided", "with warnings about frequent bugs", render_bug_warnings),
+    Technique("module-context", "with the signatures of the module's other definitions", render_plain, neighbours=True),
+    Technique("repair", f"{_FAILED} the failed tests with their messages", render_plain, feedback=list_failures),
+    Technique("repair-count", f"{_FAILED} the number of failed tests", render_plain, feedback=count_failures),
 )
-add_technique(
-    Technique("repair-count", f"{_SUMMARY} the number of failed tests", render_plain, feedback=count_failures), order=21
-)
+for _order, _technique in enumerate(_TECHNIQUES, 1):
+    add_technique(_technique, order=_order)

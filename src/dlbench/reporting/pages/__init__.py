@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from html import escape
+from itertools import chain, count
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -261,12 +262,9 @@ def draw_plots(data: ReportData) -> dict[str, str]:
         for svg in _find_plots(blocks):
             title = _TITLE.search(svg)
             assert title is not None
-            name = plain = re.sub(r"[^a-z0-9]+", "-", title[1].lower()).strip("-") or "plot"
-            count = 1
-            while name in found:
-                count += 1
-                name = f"{plain}-{count}"
-            found[name] = stand_alone(svg, _make_legend(svg, data.names))
+            plain = re.sub(r"[^a-z0-9]+", "-", title[1].lower()).strip("-") or "plot"
+            names = chain([plain], (f"{plain}-{number}" for number in count(2)))
+            found[next(name for name in names if name not in found)] = stand_alone(svg, _make_legend(svg, data.names))
     return found
 
 

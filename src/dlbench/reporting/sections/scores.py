@@ -156,11 +156,10 @@ def cost(data: ReportData) -> list[Block]:
     if all(cell == "n/a" for row in rows for cell in row[1:]):
         return [Text("No sample reports tokens or cost.")] if has_functions(data.benchmark) else []
     table = Table((["run", *(one.heading for one in figures)], rows), "Tokens and cost")
-    for below, find in (
-        ("cost of the run", lambda usage: usage.cost),
-        ("completion tokens per sample", lambda usage: usage.tokens_per_sample[1]),
-    ):
-        values = {name: find(each.usage) if each.usage else math.nan for name, each in data.subjects.items()}
+    usages = {name: subject.usage for name, subject in data.subjects.items()}
+    costs = {name: usage.cost if usage else math.nan for name, usage in usages.items()}
+    tokens = {name: usage.tokens_per_sample[1] if usage else math.nan for name, usage in usages.items()}
+    for below, values in (("cost of the run", costs), ("completion tokens per sample", tokens)):
         if plot := plot_scores(data, values, below, below):
             return [run_legend(data.names), SideBySide(plot, table)]
     return [run_legend(data.names), table]
