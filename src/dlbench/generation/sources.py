@@ -27,11 +27,12 @@ from dlbench.generation.techniques import (
     Turns,
     closing,
     find_technique,
-    read_question,
+    make_question,
     user,
 )
 from dlbench.generation.techniques.catalogue import PREDICTED_STAGE
 from dlbench.generation.techniques.examples import ExampleDraw, ExamplePool, PredictedStages
+from dlbench.parsing import parse
 from dlbench.runs.samples import Sample, is_truncated
 from dlbench.runs.verdict import Status, Verdict
 from dlbench.workspace import fetch
@@ -126,7 +127,8 @@ class PromptBuilder:
         source = self.pool.source_of(instance)
         if instance.id in self.workloads:
             instance = ask_to_optimise(instance, source, self.workloads[instance.id])
-        question = read_question(instance, source, self.canary)
+        module = parse(source)
+        question = make_question(instance, module, find_target(source, instance.qualname, module), self.canary)
         if not self.technique.neighbours:
             question = replace(question, neighbours=())
         examples, notes = self.technique.choose(ExampleDraw(self.pool, instance, self.seed, self.shots))

@@ -12,7 +12,6 @@ from dlbench.dataset.records import Instance
 from dlbench.dataset.target import (
     Target,
     fenced,
-    find_target,
     join_context,
     render_imports,
     render_neighbours,
@@ -20,7 +19,6 @@ from dlbench.dataset.target import (
     render_skeleton,
 )
 from dlbench.generation.model import Message
-from dlbench.parsing import parse
 from dlbench.registry import Registry
 from dlbench.runs.verdict import Verdict
 
@@ -44,13 +42,8 @@ class Question:
         return join_context(self.imports, self.skeleton, *self.neighbours)
 
 
-def read_question(instance: Instance, source: str, canary: str = "") -> Question:
-    """`source`: the text of the instance's module."""
-    return make_question(instance, parse(source), find_target(source, instance.qualname), canary)
-
-
 def make_question(instance: Instance, module: ast.Module, target: Target, canary: str = "") -> Question:
-    """As `read_question`, from a parsed module; names are those of the trees."""
+    """`module` and `target`: the trees of its module and of its function, whose names the question shows."""
     return Question(
         instance,
         render_signature(target.node),
