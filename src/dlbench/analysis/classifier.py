@@ -108,8 +108,6 @@ def fit_and_predict(train: Prompts, known: Any, unknown: Any) -> Scores:  # noqa
 
 @dataclass(frozen=True)
 class Figure:
-    """One method on one axis."""
-
     method: str
     axis: str
     prompts: int

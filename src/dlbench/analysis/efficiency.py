@@ -60,8 +60,6 @@ class Noise:
 
 @dataclass(frozen=True)
 class CandidateRatios:
-    """A candidate against its reference."""
-
     instance: str
     samples: tuple[int, ...]
     """Samples with this code."""

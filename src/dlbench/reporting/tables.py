@@ -106,7 +106,6 @@ TEXT_COLUMNS |= {"encoder", "method", "reversed pairs", "task", "labels"}
 
 
 def tabulate(items: Iterable[Item], columns: Columns[Item]) -> Tabled:
-    """One row per item."""
     return [*columns], [[str(cell(item)) for cell in columns.values()] for item in items]
 
 
@@ -155,7 +154,6 @@ def draw(title: str, table: Tabled) -> Table:
 
 
 def to_markdown(table: Tabled) -> list[str]:
-    """The lines of a Markdown table."""
     headings, rows = table
     return [
         "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"

@@ -21,7 +21,6 @@ from dlbench.scoring.tally import mean
 RESAMPLES = 1000
 SEED = 0
 _UNIT = 100_000
-"""Shares are counted in units of 1/100,000."""
 _ROWS, _COLUMNS = 4, 62
 """Size of one product: 248,000 multiplications with a thousand resamples. BLAS splits a larger one between threads that
 spin while they wait for one another on a busy machine: measured six times slower."""

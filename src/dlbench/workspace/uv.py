@@ -167,7 +167,6 @@ def compile_lock(requirements: Path, lock: Path, python: str, log: Log = quiet) 
 
 
 def without_package(text: str, name: str) -> str:
-    """The lock's text without one package's entry."""
     pattern = "[-_.]+".join(map(re.escape, re.split(r"[-_.]+", name)))
     return re.sub(rf"^{pattern}==.*(?:\n[ \t]+.*)*\n?", "", text, flags=re.MULTILINE | re.IGNORECASE)
 

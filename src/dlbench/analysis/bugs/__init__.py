@@ -27,7 +27,7 @@ class Category:
     name: str
     meaning: str
     seen: int
-    """Count in the paper."""
+    """How often the paper counts it."""
 
 
 @cache

@@ -233,7 +233,6 @@ def reviews_of(work: WorkFolder) -> Sheets:
 
 
 def read_reviews(source: WorkFolder | Sheets) -> dict[str, Review]:
-    """Reviews by function id."""
     sheets = reviews_of(source) if isinstance(source, WorkFolder) else source
     events: list[tuple[str, str, Row]] = []
     latest: dict[str, str] = {}

@@ -52,7 +52,6 @@ def collect_names(packages: Collection[str], modules: Collection[Module]) -> Pro
 
 
 def count_cases(tree: ast.Module, known: ProjectNames) -> Cases:
-    """Count the cases of one test file."""
     file = _TestFile(tree, known)
     constants = _find_constants(tree)
     found = Cases(0, 0, Counter())

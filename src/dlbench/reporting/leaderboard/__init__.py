@@ -86,8 +86,6 @@ _LEVEL = 1e-12
 
 @dataclass(frozen=True)
 class Ranking:
-    """Submissions that are ranked together."""
-
     split: str
     version: str
     """The first part of the dataset's version: scores are comparable while it is the same."""

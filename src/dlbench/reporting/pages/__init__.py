@@ -57,8 +57,6 @@ _ERROR_NAME = re.compile(r"\b[A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt|Wa
 
 @dataclass(frozen=True)
 class Judged:
-    """One run, as the page shows it."""
-
     verdicts: Mapping[str, Sequence[Mapping[str, Any]]]
     """By instance, in the order of samples."""
     candidates: Candidates

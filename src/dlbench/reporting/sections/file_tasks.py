@@ -60,7 +60,7 @@ _FIGURES: dict[str, tuple[Callable[[Mapping[str, Any]], float | None], str]] = {
     "requests": (lambda facts: facts.get("requests"), ",.1f"),
     "minutes": (lambda facts: facts["seconds"] / 60, ",.1f"),
 }
-"""Of an attempt, and how its mean is written."""
+"""Figures of an attempt, and the number format of their mean."""
 
 
 def _average(run: Run, figure: str) -> float:

@@ -77,7 +77,6 @@ def _show_best(workload: Workload | None) -> str:
 
 
 def _remark(record: Mapping[str, Any]) -> str:
-    """What must be known of the figures."""
     if record["status"] != "pass":
         return str(record["status"])
     return str(record.get("cost_message") or record.get("contradiction") or "")
