@@ -17,19 +17,10 @@ from dlbench.dataset.optimise import HELD_OUT, Workload, read_eligible
 from dlbench.dataset.target import Target, fenced, find_target, render_signature
 from dlbench.dataset.tracks import TrackBenchmark
 from dlbench.errors import DLBenchError
+from dlbench.generation import techniques
 from dlbench.generation.model import Answer, Message, Request, Review
 from dlbench.generation.sampling import draw_seed
-from dlbench.generation.techniques import (
-    Conversation,
-    Example,
-    Question,
-    Technique,
-    Turns,
-    closing,
-    find_technique,
-    make_question,
-    user,
-)
+from dlbench.generation.techniques import Conversation, Example, Question, Technique
 from dlbench.generation.techniques.catalogue import PREDICTED_STAGE
 from dlbench.generation.techniques.examples import ExampleDraw, ExamplePool, PredictedStages
 from dlbench.parsing import parse
@@ -42,7 +33,7 @@ JudgeSample = Callable[[Sample], Awaitable[Verdict]]
 CHARACTERS_PER_TOKEN = 4
 
 
-def estimate_tokens(turns: Turns) -> int:
+def estimate_tokens(turns: techniques.Turns) -> int:
     """An estimate without the model's tokenizer; code usually has more tokens than this."""
     return math.ceil(sum(len(message["content"]) for turn in turns for message in turn) / CHARACTERS_PER_TOKEN)
 
@@ -128,7 +119,8 @@ class PromptBuilder:
         if instance.id in self.workloads:
             instance = ask_to_optimise(instance, source, self.workloads[instance.id])
         module = parse(source)
-        question = make_question(instance, module, find_target(source, instance.qualname, module), self.canary)
+        target = find_target(source, instance.qualname, module)
+        question = techniques.make_question(instance, module, target, self.canary)
         if not self.technique.neighbours:
             question = replace(question, neighbours=())
         examples, notes = self.technique.choose(ExampleDraw(self.pool, instance, self.seed, self.shots))
@@ -166,7 +158,7 @@ async def _review(
         verdict = await judge(given)  # once more: without a verdict the model gets no further round
     record = verdict.as_record()
     is_last = verdict.passed or verdict.status is Status.HARNESS_ERROR  # our own fault teaches the model nothing
-    next_turn = [] if is_last else [user(feedback(verdict), closing(instance))]
+    next_turn = [] if is_last else [techniques.user(feedback(verdict), techniques.closing(instance))]
     return {"status": record["status"], "tests": record["tests"]}, next_turn
 
 
@@ -218,7 +210,7 @@ def make_prompt_builder(
         raise DLBenchError(f"--predicted-stages requires --technique {PREDICTED_STAGE}, not {technique}", fix=fix)
     pool = ExamplePool(benchmark.instances.values(), sources.module, PredictedStages(stages) if stages else None)
     workloads = read_eligible(benchmark.root) if benchmark.track is Track.OPTIMISE else {}
-    return PromptBuilder(find_technique(technique), pool, shots, seed, prompt_tokens, mark, workloads)
+    return PromptBuilder(techniques.find_technique(technique), pool, shots, seed, prompt_tokens, mark, workloads)
 
 
 def find_canary(benchmark: TrackBenchmark) -> str:

@@ -151,30 +151,23 @@ def _is_remote(url: str) -> bool:
 
 def _list_files(location: str, is_index: bool, project_name: str, web: IndexClient) -> "list[DistributionPackage]":
     """All files that the location lists; a find-links location lists those of other projects, too."""
-    from pypi_simple import (
-        ACCEPT_ANY,
-        DistributionPackage,
-        Link,
-        ProjectPage,
-        UnsupportedContentTypeError,
-        UnsupportedRepoVersionError,
-    )
+    import pypi_simple
 
     if _is_remote(location):
-        if (answer := web.page(location, ACCEPT_ANY)) is None:
+        if (answer := web.page(location, pypi_simple.ACCEPT_ANY)) is None:
             return []
         try:
-            found = ProjectPage.from_response(answer, project_name)
-        except (UnsupportedContentTypeError, UnsupportedRepoVersionError, ValueError) as error:
+            found = pypi_simple.ProjectPage.from_response(answer, project_name)
+        except (pypi_simple.UnsupportedContentTypeError, pypi_simple.UnsupportedRepoVersionError, ValueError) as error:
             raise Unreachable(location, f"the answer is not a package index page: {error}") from None
     else:
         path = local_path(location) / "index.html" if is_index else local_path(location)
         if path.is_dir():
-            links = [Link(file.name, file.as_uri(), {}) for file in path.iterdir() if file.is_file()]
-            return [DistributionPackage.from_link(link, project_name) for link in links]
+            links = [pypi_simple.Link(file.name, file.as_uri(), {}) for file in path.iterdir() if file.is_file()]
+            return [pypi_simple.DistributionPackage.from_link(link, project_name) for link in links]
         if not path.is_file():
             return []
-        found = ProjectPage.from_html(project_name, path.read_bytes(), base_url=path.as_uri())
+        found = pypi_simple.ProjectPage.from_html(project_name, path.read_bytes(), base_url=path.as_uri())
     return found.packages
 
 

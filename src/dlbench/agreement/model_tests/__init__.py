@@ -11,15 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from dlbench.agreement.model_tests.cases import (
-    ASSERTION,
-    Case,
-    find_cases,
-    find_needed,
-    keep_compiling,
-    read_part,
-    read_statements,
-)
+from dlbench.agreement.model_tests import cases
 from dlbench.agreement.model_tests.rename import CALLED_BY_CLASS, restore_names
 from dlbench.agreement.variants import Variant
 from dlbench.dataset.similarity import normal_form
@@ -86,12 +78,12 @@ class ParsedTests:
 
 def read_model_tests(answer: str, qualname: str, variant: Variant | None = None) -> ParsedTests:
     """`variant` is the one the answer is for, since it may show other names than the project's. Never raises."""
-    statements, broken = read_statements(answer)
+    statements, broken = cases.read_statements(answer)
     statements = _flatten(statements)
     package = ""
     if variant is not None:
         package = variant.instance.rpartition("/")[2].partition(".")[0]
-        renamed = keep_compiling(restore_names(statements, variant))
+        renamed = cases.keep_compiling(restore_names(statements, variant))
         statements, broken = renamed.whole, [*broken, *renamed.broken]
     parsed = _collect(statements, _Target(qualname, package))
     parsed.dropped[:0] = [f"{name}: {_BROKEN}" for name in broken]
@@ -112,7 +104,7 @@ class _Target:
         self.defined = set(parts)
         self.assigned = set(parts[:-1] or parts)
 
-    def reject(self, case: Case, whole: Sequence[ast.stmt]) -> str:
+    def reject(self, case: cases.Case, whole: Sequence[ast.stmt]) -> str:
         if self.qualname and "." not in self.qualname and any(_binds(one, self.qualname) for one in case.statements):
             return f"defines {self.qualname} itself"
         is_called = not self.qualname or calls_target(whole, self.qualname, self.package)
@@ -123,17 +115,17 @@ def _collect(statements: list[ast.stmt], target: _Target, names: Collection[str]
     """`names`: the tests to read; all if None."""
     statements = _ImportRemover(target).visit(ast.Module(statements, [])).body
     kept = [(place, one) for place, one in enumerate(statements) if not _defines(one, target)]
-    cases = {place: find_cases(one) for place, one in kept}
-    context = [read_part(place, one) for place, one in kept if not cases[place]]
+    by_place = {place: cases.find_cases(one) for place, one in kept}
+    context = [cases.read_part(place, one) for place, one in kept if not by_place[place]]
     parsed = ParsedTests()
-    for place, found in cases.items():
+    for place, found in by_place.items():
         for case in found:
             if names is not None and case.name not in names:
                 continue
             # an assertion sees what is above it; a test function runs when the whole module is loaded
-            last = place if case.name == ASSERTION else len(statements)
+            last = place if case.name == cases.ASSERTION else len(statements)
             setup = [part for part in context if part.place < last]
-            whole = [*find_needed(case.statements, setup), *case.statements] if not case.rejected else []
+            whole = [*cases.find_needed(case.statements, setup), *case.statements] if not case.rejected else []
             reason = case.rejected or target.reject(case, whole)
             test = make_model_test(whole) if not reason else None
             if test is None:
