@@ -11,20 +11,8 @@ from pathlib import Path
 
 from dlbench.dataset.records import Instance
 from dlbench.dataset.target import fenced
-from dlbench.generation.techniques import (
-    SYSTEM,
-    Choice,
-    Example,
-    Question,
-    Technique,
-    Turns,
-    add_technique,
-    closing,
-    describe,
-    system,
-    task_of,
-    user,
-)
+from dlbench.generation import techniques as t
+from dlbench.generation.techniques import Technique
 from dlbench.generation.techniques.examples import ExampleDraw
 from dlbench.generation.techniques.explain import explain
 from dlbench.runs.verdict import Outcome, Status, Verdict
@@ -41,32 +29,32 @@ PLAN = (
     "and errors, each step of the computation, boundary cases, and what is returned."
 )
 # The rules of the zero-shot system message, stated in the turn that they apply to.
-RULES = SYSTEM.split(". ", 1)[1]
+RULES = t.SYSTEM.split(". ", 1)[1]
 WARNINGS_HEAD = "Code like this often fails in the following ways. Take care that yours does not:"
 
 
 def _render(
     instructions: str, close: Callable[[Instance], str], answer: Callable[[str], str] = fenced
-) -> Callable[[Question, Sequence[Example]], Turns]:
+) -> Callable[[t.Question, Sequence[t.Example]], t.Turns]:
     """One turn: the examples, each with its `answer`, and the task."""
 
-    def render(question: Question, examples: Sequence[Example]) -> Turns:
-        messages = [system(instructions)]
+    def render(question: t.Question, examples: Sequence[t.Example]) -> t.Turns:
+        messages = [t.system(instructions)]
         for example in examples:
-            messages.append(user(describe(example.instance, example.signature), close(example.instance)))
+            messages.append(t.user(t.describe(example.instance, example.signature), close(example.instance)))
             messages.append({"role": "assistant", "content": answer(example.solution)})
-        return [[*messages, user(task_of(question), close(question.instance))]]
+        return [[*messages, t.user(t.task_of(question), close(question.instance))]]
 
     return render
 
 
 def _close_reasoning(instance: Instance) -> str:
-    return f"Let's think step by step, and then {closing(instance).removeprefix('Now ')}"
+    return f"Let's think step by step, and then {t.closing(instance).removeprefix('Now ')}"
 
 
-def render_self_planning(question: Question, examples: Sequence[Example]) -> Turns:
-    plan = [system(PLANNING_SYSTEM), user(task_of(question), PLAN)]
-    return [plan, [user(f"Follow your plan. {closing(question.instance)}", RULES)]]
+def render_self_planning(question: t.Question, examples: Sequence[t.Example]) -> t.Turns:
+    plan = [t.system(PLANNING_SYSTEM), t.user(t.task_of(question), PLAN)]
+    return [plan, [t.user(f"Follow your plan. {t.closing(question.instance)}", RULES)]]
 
 
 @cache
@@ -76,17 +64,17 @@ def read_warnings() -> tuple[str, ...]:
     return tuple(bug["warning"] for bug in bugs if "warning" in bug)
 
 
-def render_bug_warnings(question: Question, examples: Sequence[Example]) -> Turns:
+def render_bug_warnings(question: t.Question, examples: Sequence[t.Example]) -> t.Turns:
     warnings = "\n".join([WARNINGS_HEAD, *(f"- {warning}" for warning in read_warnings())])
-    return [[system(), user(task_of(question), warnings, closing(question.instance))]]
+    return [[t.system(), t.user(t.task_of(question), warnings, t.closing(question.instance))]]
 
 
-def _choose(fits: Callable[[Instance, Instance], bool]) -> Callable[[ExampleDraw], Choice]:
+def _choose(fits: Callable[[Instance, Instance], bool]) -> Callable[[ExampleDraw], t.Choice]:
     """Draw the examples for which `fits(instance, example)` holds."""
     return lambda examples: (examples.draw(lambda other: fits(examples.instance, other)), {})
 
 
-def choose_predicted_stage(examples: ExampleDraw) -> Choice:
+def choose_predicted_stage(examples: ExampleDraw) -> t.Choice:
     stage = examples.pool.predictor.predict(examples.instance, examples.pool.others(examples.instance))
     return examples.draw(lambda other: other.labels.stage == stage), {"predicted_stage": str(stage)}
 
@@ -116,7 +104,7 @@ _same_stage = _choose(lambda instance, other: other.labels.stage == instance.lab
 _same_project = _choose(lambda instance, other: other.project == instance.project)
 _other_projects = _choose(lambda instance, other: other.project != instance.project)
 
-render_plain = _render(SYSTEM, closing)
+render_plain = _render(t.SYSTEM, t.closing)
 _reasoned = _render(REASONING_SYSTEM, _close_reasoning, lambda code: f"{explain(code)}\n\n{fenced(code)}")
 
 _FAILED = "the task alone; after an answer that fails,"
@@ -136,4 +124,4 @@ _TECHNIQUES = (
     Technique("repair-count", f"{_FAILED} the number of failed tests", render_plain, feedback=count_failures),
 )
 for _order, _technique in enumerate(_TECHNIQUES, 1):
-    add_technique(_technique, order=_order)
+    t.add_technique(_technique, order=_order)
