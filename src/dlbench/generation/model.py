@@ -85,10 +85,8 @@ class ModelClient:
 
 CLIENTS: Registry[ModelClient] = Registry("model client", "dlbench.generation")
 
-
-def add_client(pattern: str, client: ModelClient, *, order: int = 100) -> ModelClient:
-    """Register a client for the names that match a glob pattern; `order` is its place in matching and help texts."""
-    return CLIENTS.add(pattern, client, order=order)
+add_client = CLIENTS.add
+"""Register a client for the names that match a glob pattern; `order` is its place in matching and help texts."""
 
 
 def describe_clients() -> str:

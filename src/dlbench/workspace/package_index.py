@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     import requests
     from pypi_simple import DistributionPackage
 
-
 TRIES = 3
 BACK_OFF = 0.5
 _TRANSIENT = (408, 429, 500, 502, 503, 504)

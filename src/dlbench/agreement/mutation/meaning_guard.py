@@ -54,7 +54,6 @@ _SPACES = re.compile(r"\s+")
 _MIN_OWN_WORDS = 3
 """Of so many words that only one sentence has, a paraphrase of the sentence keeps at least one."""
 
-
 Statements = tuple[tuple[str, ...], tuple[str, ...]]
 """Subjects and actions of a sentence, each in order; they are separate, since a passive moves one past the other."""
 

@@ -26,7 +26,6 @@ LEAST_WORDS = 200
 _FOLDERS = ("docs", "doc", "documentation")
 _TEXTS = (".md", ".rst", ".txt")
 
-
 STEP = "select"
 LEAST_RATIO = 3.0
 _JUDGED = "select_judged"

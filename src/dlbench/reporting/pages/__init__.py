@@ -43,7 +43,6 @@ _FACETS: dict[str, Sequence[str]] = {axis: list(labels) for axis, labels in AXES
 _FACETS |= {"difficulty": LEVELS, "project": (), "framework": ()}
 """What to filter by, and the order of its values; others follow by name."""
 
-
 ReadModule = Callable[[Instance], str | None]
 """The text of an instance's module, or None where its source is not on this machine."""
 
