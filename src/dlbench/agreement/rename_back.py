@@ -74,7 +74,7 @@ def _free_names(module: cst.Module, variant: Variant) -> cst.Module:
     needed = set(variant.own_parameters.values()) - {variant.function, variant.own_name}
     if variant.function in (function.name.value for function in _list_functions(module, in_classes=False)):
         needed |= {variant.own_name} - {variant.function}
-    used = _list_names(module)
+    used = {node.value for node in _walk(module) if isinstance(node, cst.Name)}
     if not needed & used:
         return module
     scopes = MetadataWrapper(module).resolve(ScopeProvider)
@@ -214,10 +214,6 @@ def _is_within(scope: Scope, outer: Scope) -> bool:
 def _list_parameters(function: cst.FunctionDef) -> list[cst.Param]:
     params = function.params
     return [*params.posonly_params, *params.params, *params.kwonly_params]
-
-
-def _list_names(module: cst.Module) -> set[str]:
-    return {node.value for node in _walk(module) if isinstance(node, cst.Name)}
 
 
 def _walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
