@@ -75,7 +75,7 @@ class ModelOptions:
 
 @dataclass(frozen=True)
 class ModelClient:
-    """`label` and `summary` document the client; `uses`: the options that it reads of those that not all clients do."""
+    """`label` and `summary` document the client; `uses`: the client-specific options that it reads."""
 
     label: str
     summary: str

@@ -96,7 +96,7 @@ def read_project_tests(source: str, names: Collection[str]) -> ParsedTests:
 
 
 class _Target:
-    """The names of the target, if any, and its package. Assigning to its class redefines a method, to its name not."""
+    """The names of the target, if any, and its package. Only an assignment to its class redefines a method."""
 
     def __init__(self, qualname: str, package: str = "") -> None:
         self.qualname, self.package = qualname, package

@@ -1,6 +1,6 @@
 """Read people's votes on failures and measure how far raters (rules, LLM judge, people) agree.
 
-A misspelt category, or a vote on no failure, is rejected with file and line: it would be missing from the counts.
+A misspelt category, or a vote on something else, is rejected with file and line: it would be missing from the counts.
 """
 
 import math

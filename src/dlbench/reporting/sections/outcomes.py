@@ -101,7 +101,7 @@ def _count_passed(record: dict[str, Any]) -> str:
 
 
 def read_rounds(run: Run) -> list[tuple[int, list[dict[str, Any]]]]:
-    """By round, from the first answer on: its number of answers, and the verdicts after it, old ones included."""
+    """By round, the first answer being round 0: its number of answers, and the verdicts that then hold."""
     rounds, path = run.config.get("repair_rounds"), run.folder / SAMPLES
     if not isinstance(rounds, int) or not path.is_file():
         return []
