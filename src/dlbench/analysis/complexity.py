@@ -76,8 +76,7 @@ class Complexity:
 
 def measure_complexity(corpus: Corpus, on_item: Callable[[str], None] = lambda name: None) -> Complexity:
     check_tools()
-    measured: list[FunctionMeasures] = []
-    unparsed: list[str] = []
+    measured, unparsed = list[FunctionMeasures](), list[str]()
     for item, code in corpus.with_code:
         try:
             measured.append(measure_code(code))

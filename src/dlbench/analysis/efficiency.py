@@ -180,9 +180,7 @@ def summarise(
     name: str, passing: Sequence[PassingCandidates], store: MeasureStore, given_up: Mapping[str, str] | None = None
 ) -> Efficiency:
     measured: list[tuple[CandidateRatios, dict[str, Series]]] = []
-    references: list[dict[str, Series]] = []
-    unstable: list[str] = []
-    unmeasured = 0
+    references, unstable, unmeasured = list[dict[str, Series]](), list[str](), 0
     for one in passing:
         rounds = store.rounds.get(one.key, [])
         if rounds:

@@ -86,11 +86,8 @@ def find_categories(word: str) -> frozenset[str]:
 
 
 def _measure(name: str, text: str, texts: Iterable[list[str]]) -> Relevance:
-    ratios: list[float] = []
-    occurrences: list[float] = []
-    kinds: Counter[str] = Counter()
-    words: Counter[str] = Counter()
-    total = 0
+    ratios, occurrences = list[float](), list[float]()
+    kinds, words, total = Counter[str](), Counter[str](), 0
     for found in texts:
         distinct = {word.lower(): word for word in found}
         total += len(distinct)

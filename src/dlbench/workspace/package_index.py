@@ -109,8 +109,7 @@ class IndexClient:
 def download(project_name: str, filename: str, sha256: str, target: Path, log: Log) -> None:
     """Download the file to `target`, or raise and leave nothing there."""
     config = read_pip_config()
-    unreachable: list[str] = []
-    listed: list[str] = []
+    unreachable, listed = list[str](), list[str]()
     with closing(IndexClient(config)) as web:
         for page, is_index in _places(project_name, config):
             try:
@@ -251,8 +250,12 @@ def _read_metadata(page: str, web: IndexClient) -> Package | None:
     index, _, name = page.rstrip("/").rpartition("/")
     address = f"{re.sub(r'/simple$', '', index)}/pypi/{name}/json"
     try:
-        answer = web.page(address, "application/json")
-        return None if answer is None else _read_package(answer.json())
+        if (answer := web.page(address, "application/json")) is None:
+            return None
+        content = answer.json()
+        listed = [(version, file) for version, files in content["releases"].items() for file in files]
+        read = [(bool(file.get("yanked")), _read_file(version, file)) for version, file in listed]
+        return _make_package(content["info"], read)
     except (LookupError, TypeError, AttributeError):
         raise Unreachable(address, "the answer is not package metadata") from None
     except (Unreachable, ValueError):
@@ -280,15 +283,6 @@ def _read_listing(page: str, is_index: bool, name: str, web: IndexClient) -> Pac
         release = Release(str(file.version), uploaded, file.filename, sha256, kind, python, size, is_dated)
         found.append((file.is_yanked, release))
     return _make_package({"name": name}, found) if found else None
-
-
-def _read_package(content: dict[str, Any]) -> Package:
-    files = [
-        (bool(file.get("yanked")), _read_file(version, file))
-        for version, files in content["releases"].items()
-        for file in files
-    ]
-    return _make_package(content["info"], files)
 
 
 def _make_package(info: dict[str, Any], files: list[tuple[bool, Release]]) -> Package:

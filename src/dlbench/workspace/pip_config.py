@@ -80,8 +80,7 @@ def _local(location: str) -> str:
 
 
 def _from_files(environ: Mapping[str, str]) -> dict[str, str]:
-    general: dict[str, str] = {}
-    install: dict[str, str] = {}
+    general, install = dict[str, str](), dict[str, str]()
     for path in _files(environ):
         parser = configparser.RawConfigParser()
         try:

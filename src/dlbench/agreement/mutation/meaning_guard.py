@@ -108,8 +108,7 @@ def _negates(word: str) -> bool:
 
 def _find_statements(pieces: list[Piece]) -> Statements:
     protected = load_words().protected
-    subjects: list[str] = []
-    actions: list[str] = []
+    subjects, actions = list[str](), list[str]()
     for piece in pieces:
         if piece.kind in _EXACT:
             subjects.append(_one_line(piece.text))

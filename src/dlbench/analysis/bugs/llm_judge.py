@@ -86,10 +86,7 @@ def ask_judge(
 
     path = folder / ANSWERS
     generate(model, instances, make_request, path, 1, concurrency, on_answer, budget=budget, retries=retries, log=log)
-    votes: dict[str, str] = {}
-    certain: dict[str, str] = {}
-    reasons: dict[str, str] = {}
-    unreadable = 0
+    votes, certain, reasons, unreadable = dict[str, str](), dict[str, str](), dict[str, str](), 0
     for _, record in read_lines(path):
         if failure := by_key.get(record["instance"]):
             answer = parse_answer(str(record.get("answer", "")))

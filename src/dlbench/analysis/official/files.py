@@ -37,8 +37,7 @@ def find_others(folder: Path) -> list[Path]:
 
 def read_files(paths: Sequence[Path]) -> list[OfficialFile]:
     """Raises one error that lists all files that cannot be read."""
-    read: list[OfficialFile] = []
-    wrong: list[str] = []
+    read, wrong = list[OfficialFile](), list[str]()
     for path in paths:
         try:
             read.append(parse(path.name, path.read_bytes().decode("utf-8-sig")))
