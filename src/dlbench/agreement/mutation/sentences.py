@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from random import Random
 
 from dlbench.agreement.mutation.base import Family, NotApplicable, Original, Paraphrase, operator
-from dlbench.agreement.mutation.text import ParsedPrompt, Piece, capitalize, load_words, parse_prompt, replace_pieces
+from dlbench.agreement.mutation.text import ParsedPrompt, Piece, capitalize, load_words, parse_prompt
 
 _NEGATED = re.compile(r"(Do not|Don't|Never) ([a-z]+)\b")
 _FIRST = re.compile(r"([A-Z][a-z]+) (?=\S)")
@@ -44,7 +44,7 @@ def rewrite_imperatives(original: Original, rewrite: Callable[[Imperative], str 
     changes = [(one.sentence, text) for one in found if (text := rewrite(one)) is not None]
     if not changes:
         raise NotApplicable("the rule applies to no imperative sentence")
-    return Paraphrase(replace_pieces(original.task, changes), original.function)
+    return original.rewrite(changes)
 
 
 def _read_imperative(prompt: ParsedPrompt, sentence: Piece) -> Imperative | None:
@@ -164,7 +164,7 @@ def change_reorder(original: Original, rng: Random) -> Paraphrase:
     while shuffled == list(group):
         rng.shuffle(shuffled)
     changes = [(place, piece.text) for place, piece in zip(group, shuffled, strict=True)]
-    return Paraphrase(replace_pieces(original.task, changes), original.function)
+    return original.rewrite(changes)
 
 
 def _group_sentences(prompt: ParsedPrompt) -> list[list[Piece]]:
