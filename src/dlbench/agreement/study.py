@@ -68,9 +68,8 @@ def compare_rules(
     runs[BEST] = {one.instance: one.tally([any(one.solved)]) for one in votes}
     found = compare(runs, benchmark, only_first=True)
     kept = [one for one in votes if one.instance in set(found.instances)]
-    p = poisson_binomial_test(
-        sum(one.solved[one.chosen[rule]] for one in kept), [fmean(one.candidates) for one in kept]
-    )
+    solved = sum(one.solved[one.chosen[rule]] for one in kept)
+    p = poisson_binomial_test(solved, [fmean(one.candidates) for one in kept])
     pairs = [replace(pair, permutation=p) if pair.b == RANDOM else pair for pair in found.pairs]
     corrected = zip(pairs, holm([pair.permutation for pair in pairs]), strict=True)
     return replace(found, pairs=tuple(replace(pair, permutation_holm=p) for pair, p in corrected))

@@ -166,10 +166,8 @@ def cross_validate(
                 stored[number, method] = scores
                 log(f"fold {number + 1} of {folds}: {method}")
             answers[method] |= _name_labels(prompts.take(test), stored[number, method])
-    figures = [
-        _measure(prompts, method, axis, drawn, answers[method]) for method in methods for axis in range(len(AXES))
-    ]
-    return Evaluation(name, folds, tuple(figures), answers)
+    found = [_measure(prompts, method, axis, drawn, answers[method]) for method in methods for axis in range(len(AXES))]
+    return Evaluation(name, folds, tuple(found), answers)
 
 
 def _score(method: str, prompts: Prompts, vectors: Callable[[], Vectors], train: Indices, test: Indices) -> Scores:

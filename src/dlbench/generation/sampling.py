@@ -128,9 +128,8 @@ class _Generation(Generic[AnyInstance]):
 
     async def _ask_all(self, workers: int) -> None:
         try:
-            await asyncio.gather(
-                *(self._ask(number * min(_STAGGER, _MAX_STAGGER / workers)) for number in range(workers))
-            )
+            delay = min(_STAGGER, _MAX_STAGGER / workers) if workers else 0.0
+            await asyncio.gather(*(self._ask(number * delay) for number in range(workers)))
         finally:
             await self.limiter.model.close()
 

@@ -138,10 +138,8 @@ _MODALS = {"Do not": "must not", "Don't": "must not", "Never": "must never", "":
 )
 def change_declarative(original: Original, rng: Random) -> Paraphrase:
     """The verb keeps its base form after `must`, so a second verb in the sentence stays correct."""
-    subject = "The method" if original.instance.is_method else "The function"
-    return rewrite_imperatives(
-        original, lambda one: f"{subject} {_MODALS[one.negation]} {one.verb} {one.rest}{one.end}"
-    )
+    noun = "The method" if original.instance.is_method else "The function"
+    return rewrite_imperatives(original, lambda one: f"{noun} {_MODALS[one.negation]} {one.verb} {one.rest}{one.end}")
 
 
 # These refer to another sentence; `it` and `its` refer to the subject of their own.

@@ -141,9 +141,7 @@ def _make_index(kind: str, records: Sequence[Mapping[str, Any]], **facts: object
         if all(key in record for record in records)
     ]
     axes = [facet["key"] for facet in facets if facet["key"] in AXES]
-    return pack(
-        {"kind": kind, **facts, "axes": axes, "facets": facets, "names": SHORT_LABELS, "instances": list(records)}
-    )
+    return pack({"kind": kind, **facts, "axes": axes, "facets": facets, "names": SHORT_LABELS, "instances": records})
 
 
 def _count(judged: Judged, instance: str) -> dict[str, int] | None:
