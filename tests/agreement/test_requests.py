@@ -2,7 +2,9 @@
 
 from dlbench.agreement.answers import show_question
 from dlbench.agreement.variants import Variant
-from dlbench.generation.techniques import find_technique
+from dlbench.dataset.target import find_target
+from dlbench.generation.techniques import find_technique, make_question
+from dlbench.parsing import parse
 from tests.agreement.instances import SOURCE, make_instance
 
 
@@ -26,8 +28,8 @@ def test_method_has_one_name_in_the_whole_prompt():
 
 
 def test_original_variant_shows_the_instance():
-    from dlbench.generation.techniques import read_question
-
     instance = make_instance("Words.", "Net.step")
     variant = Variant(instance.id, 0, "original", "Words.", "step")
-    assert show_question(instance, SOURCE, variant) == read_question(instance, SOURCE)
+    assert show_question(instance, SOURCE, variant) == make_question(
+        instance, parse(SOURCE), find_target(SOURCE, "Net.step")
+    )

@@ -73,6 +73,15 @@ def test_a_step_is_an_answer_with_its_calls_and_outputs(tmp_path: Path) -> None:
     assert (third["says"], third["outputs"], third["refused"]) == ("done", [], ["example.com:443"])
 
 
+def test_a_long_answer_is_cut_once_and_stays_one_step(tmp_path: Path) -> None:
+    """Cut twice, it states the length of its own note, and its repetition in the next request is another step."""
+    long = {"role": "assistant", "content": "x" * 10_000}
+    record(tmp_path / "log", ([TASK], DONE), ([TASK, DONE], long), ([TASK, DONE, long], DONE))
+    says = [step["says"] for step in read_steps(tmp_path / "log")]
+    assert [len(text) > 1000 for text in says] == [False, True, False]
+    assert "… 6000 characters …" in says[1]
+
+
 @pytest.mark.parametrize(
     ("messages", "expected"),
     [

@@ -77,7 +77,7 @@ def build_test_prompt(task: str, name: str, count: int = TESTS_PER_VARIANT) -> l
 
 
 def show_question(instance: Instance, source: str, variant: Variant, canary: str = "") -> Question:
-    """As `read_question`, with the variant's task, and its names in the signature and in the skeleton of the class."""
+    """As `make_question`, with the variant's task, and its names in the signature and in the skeleton of the class."""
     module = parse(source)
     target = find_target(source, instance.qualname, module)
     _rename_in_place(module, target, variant)

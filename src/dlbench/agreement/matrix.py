@@ -1,7 +1,6 @@
 """Run every solution of an instance on every test that the model wrote, and keep the results.
 
-A second start runs what is missing: new solutions, new tests, and harness errors. Choices and studies are made from the
-journal alone, without running anything.
+A second start runs what is missing: new solutions and tests, and harness errors. Choices and studies read the journal.
 """
 
 from collections import Counter

@@ -74,12 +74,14 @@ def _free_names(module: cst.Module, variant: Variant) -> cst.Module:
     needed = set(variant.own_parameters.values()) - {variant.function, variant.own_name}
     if variant.function in (function.name.value for function in _list_functions(module, in_classes=False)):
         needed |= {variant.own_name} - {variant.function}
-    if not needed & _list_names(module):
+    used = {node.value for node in _walk(module) if isinstance(node, cst.Name)}
+    if not needed & used:
         return module
     scopes = MetadataWrapper(module).resolve(ScopeProvider)
     scope = next((one.globals for one in scopes.values() if one is not None), None)
     taken = sorted(name for name in needed if scope is not None and scope.assignments[name])
-    return rename_globals(module, {name: _fresh(module, name) for name in taken})
+    fresh = (next(new for number in count(2) if (new := f"{name}_{number}") not in used) for name in taken)
+    return rename_globals(module, dict(zip(taken, fresh, strict=True)))
 
 
 def _rename_parameters(module: cst.Module, variant: Variant) -> cst.Module:
@@ -214,19 +216,10 @@ def _list_parameters(function: cst.FunctionDef) -> list[cst.Param]:
     return [*params.posonly_params, *params.params, *params.kwonly_params]
 
 
-def _list_names(module: cst.Module) -> set[str]:
-    return {node.value for node in _walk(module) if isinstance(node, cst.Name)}
-
-
 def _walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     yield node
     for child in node.children:
         yield from _walk(child)
-
-
-def _fresh(module: cst.Module, name: str) -> str:
-    used = _list_names(module)
-    return next(new for number in count(2) if (new := f"{name}_{number}") not in used)
 
 
 class _Edits(cst.CSTTransformer):

@@ -159,9 +159,7 @@ def is_informative(output: Any) -> bool:  # noqa: ANN401 - JSON
     """Whether it says all of what was returned: None, an error, a bare class name or a cut text do not."""
     if isinstance(output, Mapping):
         return not output.keys() & {"class", "raised", "cut"} and all(map(is_informative, output.values()))
-    if _is_list(output):
-        return all(map(is_informative, output))
-    return output is not None
+    return all(map(is_informative, output)) if _is_list(output) else output is not None
 
 
 def _is_number(value: object) -> bool:

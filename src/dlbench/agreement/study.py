@@ -1,8 +1,7 @@
 """Study a run with agreement: what selection gains, how sensitive the model is to paraphrases, how good its tests are.
 
-A rule chooses only among solutions with code that can replace the target, and so does the random choice that it is
-compared with: otherwise skipping the others would look like a gain. Instances with a harness error are left out of all
-figures.
+A rule and the random choice that it is compared with choose among solutions with code that can replace the target:
+otherwise skipping the others would look like a gain. All figures leave out instances with a harness error.
 """
 
 import math
@@ -69,9 +68,8 @@ def compare_rules(
     runs[BEST] = {one.instance: one.tally([any(one.solved)]) for one in votes}
     found = compare(runs, benchmark, only_first=True)
     kept = [one for one in votes if one.instance in set(found.instances)]
-    p = poisson_binomial_test(
-        sum(one.solved[one.chosen[rule]] for one in kept), [fmean(one.candidates) for one in kept]
-    )
+    solved = sum(one.solved[one.chosen[rule]] for one in kept)
+    p = poisson_binomial_test(solved, [fmean(one.candidates) for one in kept])
     pairs = [replace(pair, permutation=p) if pair.b == RANDOM else pair for pair in found.pairs]
     corrected = zip(pairs, holm([pair.permutation for pair in pairs]), strict=True)
     return replace(found, pairs=tuple(replace(pair, permutation_holm=p) for pair, p in corrected))

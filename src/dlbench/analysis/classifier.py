@@ -5,7 +5,6 @@ hundredth. A trained classifier is a folder with the training prompts and their 
 fitted again for each prediction, and a folder from somebody else runs no code.
 """
 
-import hashlib
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -22,6 +21,7 @@ from dlbench.analysis.embeddings import MINILM, Vectors, encode_all, open_encode
 from dlbench.analysis.labelled_prompts import AXES, UNKNOWN, Indices, Prompts, draw_folds, labelled
 from dlbench.errors import DLBenchError
 from dlbench.jsonl import Journal, read_lines, rewrite, write_whole
+from dlbench.workspace.archive import file_hash
 from dlbench.workspace.home import Log
 
 MAJORITY, PROJECT, WORDS, FROZEN, COMBINED = METHODS = (
@@ -58,8 +58,7 @@ def predict_majority(train: Prompts, test: Prompts) -> Scores:
 
 
 def predict_by_project(train: Prompts, test: Prompts) -> Scores:
-    """The most frequent label of the same project, or of all for a new project. It reads no text: what a classifier
-    reaches beyond this comes from the prompt."""
+    """The most frequent label of the project, or of all for a new one: a baseline that reads no text."""
     scores = predict_majority(train, test)
     for project in set(test.groups) & set(train.groups):
         own = train.take(_find_project(train, project))
@@ -109,8 +108,6 @@ def fit_and_predict(train: Prompts, known: Any, unknown: Any) -> Scores:  # noqa
 
 @dataclass(frozen=True)
 class Figure:
-    """One method on one axis."""
-
     method: str
     axis: str
     prompts: int
@@ -169,10 +166,8 @@ def cross_validate(
                 stored[number, method] = scores
                 log(f"fold {number + 1} of {folds}: {method}")
             answers[method] |= _name_labels(prompts.take(test), stored[number, method])
-    figures = [
-        _measure(prompts, method, axis, drawn, answers[method]) for method in methods for axis in range(len(AXES))
-    ]
-    return Evaluation(name, folds, tuple(figures), answers)
+    found = [_measure(prompts, method, axis, drawn, answers[method]) for method in methods for axis in range(len(AXES))]
+    return Evaluation(name, folds, tuple(found), answers)
 
 
 def _score(method: str, prompts: Prompts, vectors: Callable[[], Vectors], train: Indices, test: Indices) -> Scores:
@@ -230,7 +225,7 @@ def train(prompts: Prompts, folder: Path, encoder: str = MINILM) -> None:
     rows = zip(prompts.ids, prompts.texts, prompts.targets.tolist(), strict=True)
     rewrite(folder / _PROMPTS, ({"id": id, "prompt": text, "targets": targets} for id, text, targets in rows))
     config = {"encoder": encoder, "classes": dict(zip(AXES, prompts.classes, strict=True))}
-    write_whole(folder / _CONFIG, json.dumps(config | {"prompts": _hash(folder / _PROMPTS)}, indent=2) + "\n")
+    write_whole(folder / _CONFIG, json.dumps(config | {"prompts": file_hash(folder / _PROMPTS)}, indent=2) + "\n")
 
 
 def predict(folder: Path, ids: Sequence[str], texts: Sequence[str], log: Log) -> Labels:
@@ -253,13 +248,9 @@ def _read(folder: Path) -> tuple[str, Prompts]:
     except (ValueError, KeyError, TypeError) as error:
         raise DLBenchError(f"not the record of a classifier: {error!r}", where=str(path), fix=_FIX) from None
     path = folder / _PROMPTS
-    if not path.is_file() or _hash(path) != digest:
+    if not path.is_file() or file_hash(path) != digest:
         raise DLBenchError("missing, or changed since it was written", where=str(path), fix=_FIX)
     records = [record for _, record in read_lines(path)]
     targets = np.array([record["targets"] for record in records], dtype=np.int64)
     ids, texts = tuple(record["id"] for record in records), tuple(record["prompt"] for record in records)
     return encoder, Prompts(ids, texts, classes, targets)
-
-
-def _hash(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

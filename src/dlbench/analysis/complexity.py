@@ -1,7 +1,6 @@
 """Measure length and complexity of the references of a dataset.
 
-One tool measures all datasets, since figures of two papers differ by what their tools count. References that do not
-parse are named, not counted as zero.
+One tool measures all datasets, since tools count differently. References that do not parse are named, not counted as 0.
 """
 
 import math
@@ -63,8 +62,6 @@ MEASURES = tuple(BINS)
 
 @dataclass(frozen=True)
 class Complexity:
-    """The complexity of one dataset."""
-
     name: str
     items: int
     without_code: int
@@ -79,8 +76,7 @@ class Complexity:
 
 def measure_complexity(corpus: Corpus, on_item: Callable[[str], None] = lambda name: None) -> Complexity:
     check_tools()
-    measured: list[FunctionMeasures] = []
-    unparsed: list[str] = []
+    measured, unparsed = list[FunctionMeasures](), list[str]()
     for item, code in corpus.with_code:
         try:
             measured.append(measure_code(code))

@@ -19,7 +19,6 @@ from dlbench.errors import DLBenchError
 from dlbench.scoring.intervals import NOTHING, RESAMPLES, SEED, Floats, Interval, bound
 
 NEAR_DUPLICATE = 0.9
-"""The least cosine of near-duplicates."""
 _SHOWN = 10
 
 SHORTEST = 8

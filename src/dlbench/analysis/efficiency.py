@@ -60,8 +60,6 @@ class Noise:
 
 @dataclass(frozen=True)
 class CandidateRatios:
-    """A candidate against its reference."""
-
     instance: str
     samples: tuple[int, ...]
     """Samples with this code."""
@@ -159,11 +157,8 @@ def find_noise(references: Sequence[Series]) -> Noise:
 
 
 def average(instances: Sequence[Sequence[Series]]) -> tuple[float, Interval]:
-    """The geometric mean of ratios, over the samples of an instance and then over instances.
-
-    The interval resamples instances, and rounds within each: otherwise instances whose errors agree by chance would
-    look certain.
-    """
+    """The geometric mean of ratios, over the samples of an instance and then over instances. The interval resamples
+    instances, and rounds within each: otherwise instances whose errors agree by chance would look certain."""
     if not instances:
         return math.nan, NOTHING
     mean = math.exp(fmean(fmean(math.log(find_ratio(*one).value) for one in samples) for samples in instances))
@@ -185,9 +180,7 @@ def summarise(
     name: str, passing: Sequence[PassingCandidates], store: MeasureStore, given_up: Mapping[str, str] | None = None
 ) -> Efficiency:
     measured: list[tuple[CandidateRatios, dict[str, Series]]] = []
-    references: list[dict[str, Series]] = []
-    unstable: list[str] = []
-    unmeasured = 0
+    references, unstable, unmeasured = list[dict[str, Series]](), list[str](), 0
     for one in passing:
         rounds = store.rounds.get(one.key, [])
         if rounds:

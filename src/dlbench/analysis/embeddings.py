@@ -26,7 +26,6 @@ from dlbench.workspace.home import home, make_folder, quiet
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-
 MINILM = "minilm"
 CODEBERT = "microsoft/codebert-base"
 

@@ -68,8 +68,7 @@ def _make_prompts(items: Sequence[Item], classes: tuple[tuple[str, ...], ...]) -
 
 
 def add_prompts(prompts: Prompts, corpus: Corpus, other: Corpus) -> Prompts:
-    """Add prompts of `other` to train on, except those of projects that `corpus` has too: they may be tested functions
-    in other words, with their labels."""
+    """Add prompts of `other` to train on, except on projects that `corpus` has too, since those may be tested."""
     shared = {_normalise(item.group) for item in corpus.items}
     added = [item for item in other.items if _normalise(item.group) not in shared and item.labels]
     if not added:
@@ -85,8 +84,7 @@ def _normalise(group: str) -> str:
 
 
 def draw_folds(prompts: Prompts, folds: int, seed: int, *, new_projects: bool = False) -> list[tuple[Indices, Indices]]:
-    """For each fold, the indices to train on (with the added prompts) and to test; `new_projects`: a project is tested
-    in one fold."""
+    """By fold, indices to train on (with the added prompts) and to test. `new_projects`: no project is in two folds."""
     from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
     own = len(prompts.ids) - prompts.added

@@ -240,7 +240,6 @@ class _Ranking:
         places = [place for place, one in enumerate(self.instances) if one in ids]
         if not places:
             return PartRanking(axis, label, 0, of, math.nan, ())
-        means = self.shares[:, places].mean(axis=1, keepdims=True)
-        signs = sign_pairs(means)
+        signs = sign_pairs(self.shares[:, places].mean(axis=1, keepdims=True))
         turned = [pair for pair, product in zip(self.pairs, (self.signs * signs)[:, 0], strict=True) if product < 0]
         return PartRanking(axis, label, len(places), of, float(correlate_signs(self.signs, signs)[0]), tuple(turned))

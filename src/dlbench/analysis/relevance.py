@@ -1,7 +1,6 @@
 """Measure how much of a text is about deep learning: the papers' DL-relevance ratio.
 
-The ratio is the share of distinct words that contain a keyword (`keywords.toml`). Prompts and code differ widely and
-are reported apart.
+The ratio is the share of distinct words that contain a keyword (`keywords.toml`), for prompts and for code.
 """
 
 import builtins
@@ -87,11 +86,8 @@ def find_categories(word: str) -> frozenset[str]:
 
 
 def _measure(name: str, text: str, texts: Iterable[list[str]]) -> Relevance:
-    ratios: list[float] = []
-    occurrences: list[float] = []
-    kinds: Counter[str] = Counter()
-    words: Counter[str] = Counter()
-    total = 0
+    ratios, occurrences = list[float](), list[float]()
+    kinds, words, total = Counter[str](), Counter[str](), 0
     for found in texts:
         distinct = {word.lower(): word for word in found}
         total += len(distinct)
@@ -113,6 +109,5 @@ def _measure(name: str, text: str, texts: Iterable[list[str]]) -> Relevance:
 
 @cache
 def _read_lists() -> dict[str, frozenset[str]]:
-    text = files("dlbench.analysis").joinpath("keywords.toml").read_text(encoding="utf-8")
-    read = tomllib.loads(text)
+    read = tomllib.loads(files("dlbench.analysis").joinpath("keywords.toml").read_text(encoding="utf-8"))
     return {name: frozenset(read[name]) for name in CATEGORIES} | {"english": frozenset(read["left_out"]["english"])}

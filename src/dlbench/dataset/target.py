@@ -94,6 +94,18 @@ def is_implementation(node: ast.stmt, name: str) -> bool:
     return not decorators & {"overload", "setter", "deleter", "getter", "register"}
 
 
+def last_name(node: ast.expr) -> str:
+    """`c` of `a.b.c` and of `c`; empty for anything else."""
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
+def root_name(node: ast.AST) -> str:
+    """`a` of `a.b.c` and of `a`; empty for anything else."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
 def dotted_name(expression: ast.expr) -> str:
     """`a.b.c` of `a.b.c`, `a.b.c(…)` and `a.b.c[…]`; empty where there is no such name."""
     match expression:

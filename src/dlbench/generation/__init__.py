@@ -17,20 +17,6 @@ from dlbench.generation.retry import RateLimiter
 from dlbench.generation.sampling import generate
 
 __all__ = [
-    "FREE",
-    "Answer",
-    "Budget",
-    "EmbeddedModel",
-    "Limits",
-    "Message",
-    "Model",
-    "ModelOptions",
-    "OpenAIModel",
-    "RateLimiter",
-    "ReferenceModel",
-    "Request",
-    "StubModel",
-    "TransientError",
-    "find_price",
-    "generate",
-]
+    "FREE", "Answer", "Budget", "EmbeddedModel", "Limits", "Message", "Model", "ModelOptions", "OpenAIModel",
+    "RateLimiter", "ReferenceModel", "Request", "StubModel", "TransientError", "find_price", "generate",
+]  # fmt: skip

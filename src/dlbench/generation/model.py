@@ -2,8 +2,7 @@
 
 A client registers for a name or a pattern (`file:*`). The first pattern that matches wins; `*`, any OpenAI-compatible
 endpoint, comes last. A failure is an error, never an answer, which would be scored. Of the two baselines, `reference`
-must pass every test and `stub` must fail every test; if either does not hold, the harness is wrong and no score can be
-trusted.
+must pass every test and `stub` must fail every test; otherwise the harness is wrong, and so is every score.
 """
 
 import textwrap
@@ -76,8 +75,7 @@ class ModelOptions:
 
 @dataclass(frozen=True)
 class ModelClient:
-    """`label` and `summary` document the client; `uses`: those of the options for single clients, such as
-    --base-url, that it reads."""
+    """`label` and `summary` document the client; `uses`: the client-specific options that it reads."""
 
     label: str
     summary: str
@@ -87,10 +85,8 @@ class ModelClient:
 
 CLIENTS: Registry[ModelClient] = Registry("model client", "dlbench.generation")
 
-
-def add_client(pattern: str, client: ModelClient, *, order: int = 100) -> ModelClient:
-    """Register a client for the names that match a glob pattern; `order` is its place in matching and help texts."""
-    return CLIENTS.add(pattern, client, order=order)
+add_client = CLIENTS.add
+"""Register a client for the names that match a glob pattern; `order` is its place in matching and help texts."""
 
 
 def describe_clients() -> str:
@@ -180,44 +176,39 @@ class Model(Protocol):
         return
 
 
-class ReferenceModel(Model):
+class WrittenModel(Model):
+    """A baseline: `write` gives the whole answer to a request."""
+
+    is_free = True
+
+    def __init__(self, name: str, write: Callable[[Request], str]) -> None:
+        self.name, self._write = name, write
+
+    async def answer(self, request: Request) -> Answer:
+        return Answer(self._write(request))
+
+
+class ReferenceModel(WrittenModel):
     """`source_of` returns the code of an instance."""
 
-    name = "reference"
-    is_free = True
-
     def __init__(self, source_of: Callable[[str], str]) -> None:
-        self._source_of = source_of
-
-    async def answer(self, request: Request) -> Answer:
-        return Answer(fenced(dedent(self._source_of(request.instance_id))))
+        super().__init__("reference", lambda request: fenced(dedent(source_of(request.instance_id))))
 
 
-class StubModel(ReferenceModel):
+class StubModel(WrittenModel):
     """`source_of` returns the `def` line or lines of an instance, without decorators."""
 
-    name = "stub"
+    def __init__(self, source_of: Callable[[str], str]) -> None:
+        def write(request: Request) -> str:
+            signature = textwrap.dedent(source_of(request.instance_id)).strip().removesuffix(":")
+            return fenced(f"{signature}:\n    raise NotImplementedError")
 
-    async def answer(self, request: Request) -> Answer:
-        signature = textwrap.dedent(self._source_of(request.instance_id)).strip().removesuffix(":")
-        return Answer(fenced(f"{signature}:\n    raise NotImplementedError"))
-
-
-class WrittenModel(Model):
-    """A baseline whose whole answer is written by `answer_to`."""
-
-    is_free = True
-
-    def __init__(self, name: str, answer_to: Callable[[str], str]) -> None:
-        self.name, self._answer_to = name, answer_to
-
-    async def answer(self, request: Request) -> Answer:
-        return Answer(self._answer_to(request.instance_id))
+        super().__init__("stub", write)
 
 
 def _open_baseline(name: str, options: ModelOptions) -> Model:
-    if name in options.written:
-        return WrittenModel(name, options.written[name])
+    if write := options.written.get(name):
+        return WrittenModel(name, lambda request: write(request.instance_id))
     if options.sources is None:
         raise DLBenchError(f"{name} needs the sources of a benchmark", where="--model", fix="choose another model")
     return ReferenceModel(options.sources.reference) if name == "reference" else StubModel(options.sources.signature)

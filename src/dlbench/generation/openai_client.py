@@ -16,15 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from dlbench.errors import DLBenchError
 from dlbench.generation.model import Answer, Model, ModelClient, ModelOptions, Request, TransientError, add_client
-from dlbench.generation.providers import (
-    Secrets,
-    find_endpoint,
-    find_proxy,
-    find_secrets,
-    presets,
-    shorten,
-    shown_url,
-)
+from dlbench.generation.providers import Secrets, find_endpoint, find_proxy, find_secrets, presets, shorten, shown_url
 from dlbench.runs.samples import is_truncated
 
 if TYPE_CHECKING:
@@ -185,8 +177,7 @@ def read_retry_after(value: str | None) -> float | None:
 
 
 class OpenAIModel(Model):
-    """`timeout` bounds a whole attempt; with `stream`, the silence between two events. `body` and `headers` are added
-    to every request."""
+    """`timeout` bounds an attempt, with `stream` the silence between events; every request has `body` and `headers`."""
 
     def __init__(
         self,

@@ -1,7 +1,6 @@
 """Bring one request to an answer: within the budget, logged before it is sent, retried after transient errors.
 
-The log makes a limit on requests hold across kills. A request can quote a project's code, and people share samples, so
-the log is a file of its own.
+The log makes a limit on requests hold across kills. People share samples, but not the log, which may quote projects.
 """
 
 import asyncio
@@ -143,8 +142,7 @@ class RateLimiter:
             return answer
 
     async def _check_prompt_too_long(self, request: Request, refusal: str) -> None:
-        """The refusal is the model's failure only if the prompt does not fit with a limit of one token either; else
-        --max-tokens is too large, a wrong setting."""
+        """Raise if the prompt fits with a limit of one token: then the fault is --max-tokens, not the model."""
         where = f"model {self.model.name}, {request.instance_id}"
         what = f"prompt and --max-tokens {request.max_tokens} exceed the model's context: {refusal}"
         try:
@@ -207,10 +205,8 @@ class RateLimiter:
 
 def find_wait(after: float | None, attempt: int) -> float:
     """Seconds before the next attempt; `after`: what the endpoint asks for, 0 to retry immediately.
-
     `after` is a lower bound: many requests that get the same value return together, and all but one are refused again.
-    Without growing waits they would use up every attempt within seconds.
-    """
+    Without growing waits they would use up every attempt within seconds."""
     if after == 0:
         return 0.0
     backoff = min(0.5 * 2.0**attempt, _MAX_BACKOFF)

@@ -22,8 +22,7 @@ from dlbench.jsonl import Journal, rewrite
 from dlbench.runs import REQUESTS
 from dlbench.workspace.home import Log, quiet
 
-# Requests that start together are answered together and then wait for each other: seconds between the first requests,
-# and the maximum for all of them.
+# Seconds between the first requests, and for all of them: those that start together would wait for each other.
 _STAGGER, _MAX_STAGGER = 0.002, 0.4
 
 Key = tuple[str, int]
@@ -53,10 +52,8 @@ def generate(
     on_kept: Callable[[int], None] = lambda count: None,
 ) -> None:
     """Write `n` samples of each instance to `samples_path`, with `concurrency` requests in flight; close the model.
-
     `n` may depend on the instance. `on_sample` gets each new record, in the caller's thread; `on_kept` the number of
-    samples that are there already. `budget` includes what earlier starts used.
-    """
+    samples that are there already. `budget` includes what earlier starts used."""
     if (isinstance(n, int) and n < 1) or concurrency < 1:
         fix = "pass 1 or more of each"
         raise DLBenchError(f"cannot generate {n} samples with a concurrency of {concurrency}", fix=fix)
@@ -131,9 +128,8 @@ class _Generation(Generic[AnyInstance]):
 
     async def _ask_all(self, workers: int) -> None:
         try:
-            await asyncio.gather(
-                *(self._ask(number * min(_STAGGER, _MAX_STAGGER / workers)) for number in range(workers))
-            )
+            delay = min(_STAGGER, _MAX_STAGGER / workers) if workers else 0.0
+            await asyncio.gather(*(self._ask(number * delay) for number in range(workers)))
         finally:
             await self.limiter.model.close()
 

@@ -1,8 +1,7 @@
 """Read references and modules of instances from the fetched sources, and build the exact conversations that are sent.
 
-None of the sources is stored in the repository. A conversation is reused for all samples: pass@k is defined over
-answers to one prompt. A prompt that exceeds the context is refused and scored as a failure of the model, so context is
-removed in a fixed order.
+A conversation is reused for all samples: pass@k is defined over answers to one prompt. A prompt that exceeds the
+context is refused and scored as a failure of the model, so parts of it are removed in a fixed order.
 """
 
 import math
@@ -14,26 +13,17 @@ from typing import Any
 
 from dlbench.dataset import Benchmark, Instance
 from dlbench.dataset.labels import Track
-from dlbench.dataset.optimise import Workload, read_eligible
-from dlbench.dataset.target import Target, find_target, render_signature
+from dlbench.dataset.optimise import HELD_OUT, Workload, read_eligible
+from dlbench.dataset.target import Target, fenced, find_target, render_signature
 from dlbench.dataset.tracks import TrackBenchmark
 from dlbench.errors import DLBenchError
+from dlbench.generation import techniques
 from dlbench.generation.model import Answer, Message, Request, Review
-from dlbench.generation.optimise import ask_to_optimise
 from dlbench.generation.sampling import draw_seed
-from dlbench.generation.techniques import (
-    Conversation,
-    Example,
-    Question,
-    Technique,
-    Turns,
-    closing,
-    find_technique,
-    read_question,
-    user,
-)
+from dlbench.generation.techniques import Conversation, Example, Question, Technique
 from dlbench.generation.techniques.catalogue import PREDICTED_STAGE
 from dlbench.generation.techniques.examples import ExampleDraw, ExamplePool, PredictedStages
+from dlbench.parsing import parse
 from dlbench.runs.samples import Sample, is_truncated
 from dlbench.runs.verdict import Status, Verdict
 from dlbench.workspace import fetch
@@ -43,17 +33,14 @@ JudgeSample = Callable[[Sample], Awaitable[Verdict]]
 CHARACTERS_PER_TOKEN = 4
 
 
-def estimate_tokens(turns: Turns) -> int:
+def estimate_tokens(turns: techniques.Turns) -> int:
     """An estimate without the model's tokenizer; code usually has more tokens than this."""
     return math.ceil(sum(len(message["content"]) for turn in turns for message in turn) / CHARACTERS_PER_TOKEN)
 
 
 def fit(technique: Technique, question: Question, examples: Sequence[Example], limit: int) -> Conversation:
-    """`limit`: the maximum number of estimated tokens; 0 for none.
-
-    Notes: `shots`, the ids of the examples; `cut`, what was removed: ids of `shots`, a number of `neighbours`, whether
-    the `skeleton`.
-    """
+    """`limit`: the maximum number of estimated tokens; 0 for none. Notes: `shots`, the ids of the examples; `cut`, what
+    was removed: ids of `shots`, a number of `neighbours`, whether the `skeleton`."""
     whole, kept = question, examples
     while True:
         turns = technique.render(question, kept)
@@ -80,6 +67,36 @@ def fit(technique: Technique, question: Question, examples: Sequence[Example], l
     return Conversation(turns, notes)
 
 
+_OPTIMISE_RULES = """\
+What counts:
+- The behaviour stays the same: the project's tests pass, and each measured answer equals that of the code below.
+  Numbers may differ by rounding; lower precision is wrong.
+- Processor time of all threads is measured, from outside. Each call runs in a new process on an input that was not used
+  before: nothing is kept between calls. Work on import, and work that is left for whoever reads the result, is added.
+- Inputs are of the sizes below and of one more between the medium and the large one. Being slower on small inputs costs
+  as much as it is slower.
+- Peak memory of the call is measured, too."""
+
+
+def ask_to_optimise(instance: Instance, source: str, workload: Workload) -> Instance:
+    """The instance with the prompt of the track `optimise`. `source`: its module, from the user's workspace."""
+    target = find_target(source, instance.qualname)
+    sizes = [
+        f"- {name}: {one.shape}; {'one call' if one.calls == 1 else f'{one.calls} calls with an input each'},"
+        f" {1000 * one.seconds:.0f} ms"
+        for name, one in workload.sizes.items()
+        if name != HELD_OUT
+    ]
+    text = [
+        "It exists already. Make it as fast as you can, and let it need less memory where that costs no time.",
+        f"What it does: {instance.prompt.strip()}",
+        f"The code as it is:\n\n{fenced(target.text)}",
+        "Inputs on which it is measured, and its processor time:\n" + "\n".join(sizes),
+        _OPTIMISE_RULES,
+    ]
+    return instance.model_copy(update={"prompt": "\n\n".join(text)})
+
+
 @dataclass
 class PromptBuilder:
     """`shots`: number of examples; `seed`: of their draw; `tokens`: limit on estimated prompt tokens, 0 for none.
@@ -101,7 +118,9 @@ class PromptBuilder:
         source = self.pool.source_of(instance)
         if instance.id in self.workloads:
             instance = ask_to_optimise(instance, source, self.workloads[instance.id])
-        question = read_question(instance, source, self.canary)
+        module = parse(source)
+        target = find_target(source, instance.qualname, module)
+        question = techniques.make_question(instance, module, target, self.canary)
         if not self.technique.neighbours:
             question = replace(question, neighbours=())
         examples, notes = self.technique.choose(ExampleDraw(self.pool, instance, self.seed, self.shots))
@@ -120,8 +139,7 @@ class PromptBuilder:
         rounds: int = 0,
         judge: JudgeSample | None = None,
     ) -> Request:
-        """`seed`: of the run; the request gets its own. `rounds`: how often a technique with feedback, which needs
-        `judge`, lets the model answer again."""
+        """`seed`: of the run. `rounds`: how often the model may answer again after feedback, which needs `judge`."""
         conversation = self.build(instance)
         first, *later = conversation.turns
         own = draw_seed(seed, instance.id, sample)
@@ -140,13 +158,12 @@ async def _review(
         verdict = await judge(given)  # once more: without a verdict the model gets no further round
     record = verdict.as_record()
     is_last = verdict.passed or verdict.status is Status.HARNESS_ERROR  # our own fault teaches the model nothing
-    next_turn = [] if is_last else [user(feedback(verdict), closing(instance))]
+    next_turn = [] if is_last else [techniques.user(feedback(verdict), techniques.closing(instance))]
     return {"status": record["status"], "tests": record["tests"]}, next_turn
 
 
 def describe_shortage(conversations: Iterable[Conversation], shots: int) -> str:
-    """A warning if instances get fewer examples than requested, else "": a few-shot score over instances without
-    examples is misleading."""
+    """A warning if instances get fewer examples than requested, else "": it changes what a few-shot score means."""
     counts = [len(found.notes["shots"]) for found in conversations if "shots" in found.notes]
     fewer, none = sum(count < shots for count in counts), sum(count == 0 for count in counts)
     return f"{fewer} of {len(counts)} instances have fewer than {shots} examples, {none} have none" if fewer else ""
@@ -193,7 +210,7 @@ def make_prompt_builder(
         raise DLBenchError(f"--predicted-stages requires --technique {PREDICTED_STAGE}, not {technique}", fix=fix)
     pool = ExamplePool(benchmark.instances.values(), sources.module, PredictedStages(stages) if stages else None)
     workloads = read_eligible(benchmark.root) if benchmark.track is Track.OPTIMISE else {}
-    return PromptBuilder(find_technique(technique), pool, shots, seed, prompt_tokens, mark, workloads)
+    return PromptBuilder(techniques.find_technique(technique), pool, shots, seed, prompt_tokens, mark, workloads)
 
 
 def find_canary(benchmark: TrackBenchmark) -> str:

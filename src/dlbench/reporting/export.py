@@ -11,7 +11,7 @@ from typing import Any
 
 from dlbench.dataset import AXES
 from dlbench.dataset.file_task import FileTask
-from dlbench.dataset.tracks import TrackInstance, has_functions
+from dlbench.dataset.tracks import find_labels, has_functions
 from dlbench.jsonl import write_whole
 from dlbench.reporting.report_data import ReportData
 from dlbench.reporting.statistics import STATISTICS, Subject, tabulate_statistics
@@ -92,7 +92,9 @@ def list_verdicts(data: ReportData) -> Iterator[Row]:
     for name, run in data.runs.items():
         for record in run.verdicts:
             instance = data.benchmark.instances[record["instance"]]
-            outcomes = list(record["tests"].values())
+            outcomes, labels = list(record["tests"].values()), {}
+            if not isinstance(instance, FileTask):
+                labels = find_labels(instance, ()) | {"introduced": str(instance.introduced)}
             yield {
                 "run": name,
                 "instance": instance.id,
@@ -103,15 +105,9 @@ def list_verdicts(data: ReportData) -> Iterator[Row]:
                 "seconds": record["seconds"],
                 "memory_mb": record["memory_mb"],
                 "project": instance.project,
-                **_list_labels(instance),
+                **labels,
                 "lines": math.nan if (lines := lines_of(instance)) is None else float(lines),
             }
-
-
-def _list_labels(instance: TrackInstance) -> Row:
-    if isinstance(instance, FileTask):
-        return {}
-    return {**{axis: str(getattr(instance.labels, axis)) for axis in AXES}, "introduced": str(instance.introduced)}
 
 
 def write_tables(data: ReportData, folder: Path) -> list[str]:
@@ -144,9 +140,6 @@ def write_parquet(path: Path, rows: Sequence[Row]) -> None:
     from pyarrow import parquet
 
     plain = [{key: None if value != value else value for key, value in row.items()} for row in rows]
-    partial = path.with_name(f".{path.name}.part")
-    try:
-        parquet.write_table(pyarrow.Table.from_pylist(plain), partial)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    content = io.BytesIO()
+    parquet.write_table(pyarrow.Table.from_pylist(plain), content)
+    write_whole(path, content.getvalue())

@@ -67,16 +67,11 @@ add("rate_clustered", Statistic("  by project", lambda one: one.score.rate_clust
 
 
 def _add_pass_at(k: int) -> None:
-    def share(one: Subject) -> float:
-        return one.score.pass_at.get(k, math.nan)
-
-    def interval(one: Subject) -> Interval:
-        return one.score.pass_at_interval.get(k, NOTHING)
-
     name = f"pass_at_{k}"
-    add(name, Statistic(f"pass@{k}", share, percent, (name,), is_optional=True))
-    ends = (f"{name}_low", f"{name}_high")
-    add(f"{name}_interval", Statistic(_INTERVAL, interval, span, ends, is_optional=True))
+    share = Statistic(f"pass@{k}", lambda one: one.score.pass_at.get(k, math.nan), percent, (name,), is_optional=True)
+    ends, find = (f"{name}_low", f"{name}_high"), lambda one: one.score.pass_at_interval.get(k, NOTHING)
+    add(name, share)
+    add(f"{name}_interval", Statistic(_INTERVAL, find, span, ends, is_optional=True))
 
 
 for _k in KS[1:]:

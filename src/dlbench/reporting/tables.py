@@ -32,9 +32,7 @@ def percent(value: float) -> str:
 
 def span(interval: Interval, form: str = ".1f", scale: int = 100) -> str:
     """In percent; `scale` 1 for an interval of another figure."""
-    if math.isnan(interval.low):
-        return "n/a"
-    return f"{scale * interval.low:{form}} to {scale * interval.high:{form}}"
+    return "n/a" if math.isnan(interval.low) else f"{scale * interval.low:{form}} to {scale * interval.high:{form}}"
 
 
 def score_cell(score: Score | None) -> str:
@@ -42,7 +40,7 @@ def score_cell(score: Score | None) -> str:
     if score is None or not score.instances:
         return "n/a"
     mark = " !" if score.harness_errors else ""
-    return f"{percent(score.pass_at_1)} ({100 * score.interval.low:.0f} to {100 * score.interval.high:.0f}){mark}"
+    return f"{percent(score.pass_at_1)} ({span(score.interval, '.0f')}){mark}"
 
 
 def share_cell(score: Score | None) -> str:
@@ -108,7 +106,6 @@ TEXT_COLUMNS |= {"encoder", "method", "reversed pairs", "task", "labels"}
 
 
 def tabulate(items: Iterable[Item], columns: Columns[Item]) -> Tabled:
-    """One row per item."""
     return [*columns], [[str(cell(item)) for cell in columns.values()] for item in items]
 
 
@@ -157,7 +154,6 @@ def draw(title: str, table: Tabled) -> Table:
 
 
 def to_markdown(table: Tabled) -> list[str]:
-    """The lines of a Markdown table."""
     headings, rows = table
     return [
         "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"

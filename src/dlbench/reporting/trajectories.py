@@ -1,7 +1,7 @@
 """Read what an agent did in an attempt: its steps, commands, outputs and patch, cut to what a page can show."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ def read_trajectory(folder: Path, record: Mapping[str, Any]) -> dict[str, Any] |
     place = folder / ATTEMPTS / f"{record['instance']}-{record['sample']}"
     if "agent" not in record or not place.is_dir():
         return None
-    steps = list(read_steps(place / "requests.jsonl"))
+    steps = read_steps(place / "requests.jsonl")
     patch = _read(place / "diff.patch")
     found: dict[str, Any] = {"facts": record["agent"], "leaks": record.get("leaks", []), "steps": steps[:_MOST_STEPS]}
     found |= {"more_steps": max(0, len(steps) - _MOST_STEPS)}
@@ -32,39 +32,32 @@ def _read(path: Path) -> str:
 
 def cut(text: str, most: int = _MOST_TEXT) -> str:
     """Without the middle of a long text."""
-    return (
-        text if len(text) <= most else f"{text[: most // 2]}\n… {len(text) - most} characters …\n{text[-most // 2 :]}"
-    )
+    shortened = f"{text[: most // 2]}\n… {len(text) - most} characters …\n{text[-most // 2 :]}"
+    return text if len(text) <= most else shortened
 
 
-def read_steps(path: Path) -> Iterator[dict[str, Any]]:
+def read_steps(path: Path) -> list[dict[str, Any]]:
     """A step is an answer of the model: what it says, what it calls, and the outputs that it is sent next. Addresses
     that the relay refused belong to the step before them."""
-    step: dict[str, Any] | None = None
     try:
         entries = [entry for _, entry in read_lines(path)] if path.is_file() else []
     except DLBenchError:  # of an attempt that was killed
         entries = []
+    steps: list[dict[str, Any]] = [{"says": None, "calls": None, "outputs": [], "refused": []}]  # before: the task
     for entry in entries:
         for message in [*entry.get("new", ()), *entry.get("answers", ())]:
             says, calls, outputs = read_message(message)
-            is_answer = isinstance(message, dict) and (message.get("role") == "assistant" or bool(calls))
-            if not is_answer:
-                # what is said before the first answer is the task
-                outputs += [] if outputs or step is None or not says else [says]
-                if step is not None:
-                    step["outputs"] += map(cut, outputs)
-            elif step is None or (step["says"], step["calls"]) != (says := cut(says), calls):
-                # an answer comes again as a message of the next request
-                if step is not None:
-                    yield step
-                step = {"says": cut(says), "calls": calls, "outputs": [], "refused": []}
-        if step is not None and "refused" in entry:
-            step["refused"].append(entry["refused"])
-        if step is not None and entry.get("error"):
-            step["outputs"].append(cut(str(entry["error"])))
-    if step is not None:
-        yield step
+            says = cut(says)
+            if not (isinstance(message, dict) and (message.get("role") == "assistant" or calls)):
+                steps[-1]["outputs"] += map(cut, outputs) if outputs or not says else [says]
+            elif (steps[-1]["says"], steps[-1]["calls"]) != (says, calls):
+                # otherwise an answer comes again, as a message of the next request
+                steps.append({"says": says, "calls": calls, "outputs": [], "refused": []})
+        if "refused" in entry:
+            steps[-1]["refused"].append(entry["refused"])
+        if entry.get("error"):
+            steps[-1]["outputs"].append(cut(str(entry["error"])))
+    return steps[1:]
 
 
 def read_message(message: object) -> tuple[str, list[str], list[str]]:
@@ -99,14 +92,9 @@ def _render_call(call: object) -> str:
     except (ValueError, RecursionError):
         pass
     if isinstance(values, dict):
-        texts = [
-            value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for value in values.values()
-        ]
-        values = (
-            texts[0]
-            if len(texts) == 1
-            else "\n".join(f"{name}: {text}" for name, text in zip(values, texts, strict=True))
-        )
+        texts = [one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in values.values()]
+        named = (f"{name}: {text}" for name, text in zip(values, texts, strict=True))
+        values = texts[0] if len(texts) == 1 else "\n".join(named)
     return f"{call.get('name', '')} {cut(str(values or ''))}".strip()
 
 

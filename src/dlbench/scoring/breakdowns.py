@@ -49,7 +49,7 @@ def group(
 
 
 def sort_labels(labels: Iterable[str], order: Sequence[str]) -> list[str]:
-    """In this order; labels that it lacks follow by name."""
+    """Sort by `order`; labels that it lacks follow by name."""
     return sorted(labels, key=lambda label: (order.index(label) if label in order else len(order), label))
 
 

@@ -15,9 +15,8 @@ from dlbench.scoring.tally import Tally, mean
 
 Tallies = Mapping[str, Tally]
 _FINEST, _FINEST_OF_TESTS = 100, 10_000
-"""The permutation test counts shares in whole units: as fine as the numbers of samples require, in hundredths at the
-finest; shares of tests are finer. Rounding keeps it valid, since a rounded difference changes its
-sign when A and B are swapped."""
+"""The permutation test counts shares in whole units: as fine as the numbers of samples require, but no finer than this.
+Rounding keeps it valid, since a rounded difference changes its sign when A and B are swapped."""
 
 
 @dataclass(frozen=True)

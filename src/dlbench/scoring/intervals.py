@@ -21,7 +21,6 @@ from dlbench.scoring.tally import mean
 RESAMPLES = 1000
 SEED = 0
 _UNIT = 100_000
-"""Shares are counted in units of 1/100,000."""
 _ROWS, _COLUMNS = 4, 62
 """Size of one product: 248,000 multiplications with a thousand resamples. BLAS splits a larger one between threads that
 spin while they wait for one another on a busy machine: measured six times slower."""
@@ -44,8 +43,7 @@ NOTHING = Interval(math.nan, math.nan, "n/a")
 
 
 def resample_columns(columns: Sequence[Sequence[float]] | Floats) -> Floats:
-    """For figures of the same items, a row each with values from 0 to 1: the mean of as many items drawn with
-    replacement, once for each resample."""
+    """By figure (a row with a value from 0 to 1 for each item) and resample, the mean of the items drawn."""
     units = np.rint(np.asarray(columns, dtype=np.float64) * _UNIT)
     means: Floats = _resample_sums(units) / (_UNIT * units.shape[1])
     return means

@@ -2,8 +2,7 @@
 
 Both models answer the same instances, so the variation between instances, by far the largest part of the noise,
 cancels. The tests use neither a normal approximation nor random numbers. A comparison of benchmarks treats models as
-independent draws, which they are not: read it as a description of these models, not as a test. The formulas are in
-docs/scoring.md.
+independent draws, which they are not: it describes these models and tests nothing. Formulas: docs/scoring.md.
 """
 
 import math
@@ -95,8 +94,7 @@ def _divide(count: int, exponent: int) -> float:
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """Holm's step-down correction: the i-th smallest of m is multiplied by m - i + 1 and never falls below the one
-    before it. It bounds the probability of any false alarm among all tests. NaN means no test: it stays NaN and does
-    not count for the others."""
+    before it. It bounds the probability of any false alarm. NaN means no test: it stays NaN and is not counted in m."""
     adjusted = [math.nan] * len(p_values)
     tested = [index for index, p in enumerate(p_values) if not math.isnan(p)]
     highest = 0.0
@@ -107,18 +105,13 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def cohen_h(share_a: float, share_b: float) -> float:
-    """2 asin √a - 2 asin √b: a difference of shares on a scale that is uniform near 0, ½ and 1.
-
-    Cohen: 0.2 is small, 0.5 medium, 0.8 large.
-    """
+    """2 asin √a - 2 asin √b, a difference of shares: by Cohen 0.2 is small, 0.5 medium and 0.8 large."""
     return 2 * math.asin(math.sqrt(share_a)) - 2 * math.asin(math.sqrt(share_b))
 
 
 def odds_ratio(only_a: int, only_b: int) -> float:
     """b / c, the odds that a discordant instance is A's; infinite when B solves none alone, NaN without any."""
-    if only_b:
-        return only_a / only_b
-    return math.inf if only_a else math.nan
+    return only_a / only_b if only_b else math.inf if only_a else math.nan
 
 
 MOST_ORDERED = 8

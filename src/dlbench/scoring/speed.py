@@ -39,7 +39,7 @@ class Speed:
 
 def find_gain(record: Mapping[str, Any]) -> float:
     """log2 of the speed-up; 0 for an answer that fails or is slower."""
-    if not passes_plus(dict(record)) or record.get("cost") != "measured":
+    if not passes_plus(record) or record.get("cost") != "measured":
         return 0.0
     return max(0.0, math.log2(max(1e-9, float(record["speedup"]))))
 
@@ -69,7 +69,7 @@ def summarise_speed(records: Sequence[Mapping[str, Any]]) -> Speed:
 
 def _is_leaner(record: Mapping[str, Any]) -> bool:
     memory = record.get("memory_ratio")
-    is_right = passes_plus(dict(record)) and record.get("cost") == "measured"
+    is_right = passes_plus(record) and record.get("cost") == "measured"
     return is_right and memory is not None and memory <= LEANER
 
 

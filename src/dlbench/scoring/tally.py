@@ -6,7 +6,7 @@ a zero that the model did not earn. What cannot be computed is NaN, never 0.
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from operator import itemgetter
@@ -86,7 +86,7 @@ def tally(records: Iterable[dict[str, Any]], benchmark: TrackBenchmark) -> dict[
     return found
 
 
-def passes_plus(record: dict[str, Any]) -> bool:
+def passes_plus(record: Mapping[str, Any]) -> bool:
     """Whether it passed all tests and did not fail on further inputs; an instance may have none."""
     return record["status"] == "pass" and record.get("plus") != "failed"
 

@@ -120,6 +120,11 @@ def _escapes(where: str, name: str) -> DLBenchError:
     return DLBenchError(what, where=where, fix=fix)
 
 
+def file_hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def tree_hash(folder: Path) -> str:
     """sha256 over the sorted relative paths and contents; for a link, its destination."""
     total = hashlib.sha256()
@@ -127,8 +132,7 @@ def tree_hash(folder: Path) -> str:
         if path.is_symlink():
             digest = hashlib.sha256(b"link " + os.fsencode(path.readlink())).hexdigest()
         else:
-            with path.open("rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            digest = file_hash(path)
         total.update(f"{path.relative_to(folder).as_posix()}\0{digest}\n".encode("utf-8", "surrogateescape"))
     return total.hexdigest()
 

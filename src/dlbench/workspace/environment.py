@@ -1,8 +1,7 @@
 """Prepare what one project's tests need: the source, its virtual environment and bytecode, each made once and reused.
 
 An environment is built from one lock, with nothing resolved on the way: the same lock gives the same packages, and so
-the same verdicts, on every machine. The completeness mark is written last, so a build that was killed is repeated and
-never used.
+the same verdicts, on every machine. The completeness mark is written last, so a killed build is repeated, not used.
 """
 
 import hashlib

@@ -51,8 +51,7 @@ def place_training_set(facts: Path | None = None) -> Path:
     """Where the training set of these facts, or of our own, is built; facts of another version are another set."""
     from dlbench.dataset.loading import find_own
 
-    version = (facts or find_own(TRAINING)) / "VERSION"
-    return home() / TRAINING / version.read_text(encoding="utf-8").strip()
+    return home() / TRAINING / ((facts or find_own(TRAINING)) / "VERSION").read_text(encoding="utf-8").strip()
 
 
 def is_ours(folder: Path) -> bool:

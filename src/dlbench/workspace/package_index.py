@@ -5,7 +5,6 @@ ground truth. One host's password is never sent to another. Release dates are up
 """
 
 import difflib
-import hashlib
 import re
 import shutil
 import tempfile
@@ -21,13 +20,13 @@ from urllib.parse import urlsplit
 from packaging.utils import canonicalize_name
 
 from dlbench.errors import DLBenchError
+from dlbench.workspace.archive import file_hash
 from dlbench.workspace.home import Log, disk_errors
 from dlbench.workspace.pip_config import PipConfig, local_path, read_pip_config, redacted
 
 if TYPE_CHECKING:
     import requests
     from pypi_simple import DistributionPackage
-
 
 TRIES = 3
 BACK_OFF = 0.5
@@ -110,8 +109,7 @@ class IndexClient:
 def download(project_name: str, filename: str, sha256: str, target: Path, log: Log) -> None:
     """Download the file to `target`, or raise and leave nothing there."""
     config = read_pip_config()
-    unreachable: list[str] = []
-    listed: list[str] = []
+    unreachable, listed = list[str](), list[str]()
     with closing(IndexClient(config)) as web:
         for page, is_index in _places(project_name, config):
             try:
@@ -151,30 +149,23 @@ def _is_remote(url: str) -> bool:
 
 def _list_files(location: str, is_index: bool, project_name: str, web: IndexClient) -> "list[DistributionPackage]":
     """All files that the location lists; a find-links location lists those of other projects, too."""
-    from pypi_simple import (
-        ACCEPT_ANY,
-        DistributionPackage,
-        Link,
-        ProjectPage,
-        UnsupportedContentTypeError,
-        UnsupportedRepoVersionError,
-    )
+    import pypi_simple
 
     if _is_remote(location):
-        if (answer := web.page(location, ACCEPT_ANY)) is None:
+        if (answer := web.page(location, pypi_simple.ACCEPT_ANY)) is None:
             return []
         try:
-            found = ProjectPage.from_response(answer, project_name)
-        except (UnsupportedContentTypeError, UnsupportedRepoVersionError, ValueError) as error:
+            found = pypi_simple.ProjectPage.from_response(answer, project_name)
+        except (pypi_simple.UnsupportedContentTypeError, pypi_simple.UnsupportedRepoVersionError, ValueError) as error:
             raise Unreachable(location, f"the answer is not a package index page: {error}") from None
     else:
         path = local_path(location) / "index.html" if is_index else local_path(location)
         if path.is_dir():
-            links = [Link(file.name, file.as_uri(), {}) for file in path.iterdir() if file.is_file()]
-            return [DistributionPackage.from_link(link, project_name) for link in links]
+            links = [pypi_simple.Link(file.name, file.as_uri(), {}) for file in path.iterdir() if file.is_file()]
+            return [pypi_simple.DistributionPackage.from_link(link, project_name) for link in links]
         if not path.is_file():
             return []
-        found = ProjectPage.from_html(project_name, path.read_bytes(), base_url=path.as_uri())
+        found = pypi_simple.ProjectPage.from_html(project_name, path.read_bytes(), base_url=path.as_uri())
     return found.packages
 
 
@@ -201,11 +192,6 @@ def verify(path: Path, sha256: str, where: str) -> None:
         what = f"the file is not the one that was pinned: its sha256 is {found}, the record says {sha256}"
         fix = "do not use it; if the index is a mirror, ask its owner, otherwise report it to the benchmark"
         raise DLBenchError(what, where=where, fix=fix)
-
-
-def file_hash(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @dataclass(frozen=True)
@@ -243,8 +229,7 @@ class Package:
 def look_up(name: str) -> Package:
     """The package of the first location that has it: a find-links location with a source archive, then each index.
 
-    Raises DLBenchError if no location has the package, or if one before it cannot be read: a package of the same name
-    on the next index may be somebody else's."""
+    A location before it that cannot be read is an error: the same name on the next index may be somebody else's."""
     config = read_pip_config()
     with closing(IndexClient(config)) as web:
         for page, is_index in _places(name, config):
@@ -265,8 +250,12 @@ def _read_metadata(page: str, web: IndexClient) -> Package | None:
     index, _, name = page.rstrip("/").rpartition("/")
     address = f"{re.sub(r'/simple$', '', index)}/pypi/{name}/json"
     try:
-        answer = web.page(address, "application/json")
-        return None if answer is None else _read_package(answer.json())
+        if (answer := web.page(address, "application/json")) is None:
+            return None
+        content = answer.json()
+        listed = [(version, file) for version, files in content["releases"].items() for file in files]
+        read = [(bool(file.get("yanked")), _read_file(version, file)) for version, file in listed]
+        return _make_package(content["info"], read)
     except (LookupError, TypeError, AttributeError):
         raise Unreachable(address, "the answer is not package metadata") from None
     except (Unreachable, ValueError):
@@ -294,15 +283,6 @@ def _read_listing(page: str, is_index: bool, name: str, web: IndexClient) -> Pac
         release = Release(str(file.version), uploaded, file.filename, sha256, kind, python, size, is_dated)
         found.append((file.is_yanked, release))
     return _make_package({"name": name}, found) if found else None
-
-
-def _read_package(content: dict[str, Any]) -> Package:
-    files = [
-        (bool(file.get("yanked")), _read_file(version, file))
-        for version, files in content["releases"].items()
-        for file in files
-    ]
-    return _make_package(content["info"], files)
 
 
 def _make_package(info: dict[str, Any], files: list[tuple[bool, Release]]) -> Package:

@@ -44,9 +44,7 @@ class PipConfig:
         return arguments
 
     def environment(self) -> dict[str, str]:
-        if self.cert and not os.environ.get("SSL_CERT_FILE"):
-            return {"SSL_CERT_FILE": self.cert}
-        return {}
+        return {"SSL_CERT_FILE": self.cert} if self.cert and not os.environ.get("SSL_CERT_FILE") else {}
 
 
 def redacted(text: str) -> str:
@@ -82,8 +80,7 @@ def _local(location: str) -> str:
 
 
 def _from_files(environ: Mapping[str, str]) -> dict[str, str]:
-    general: dict[str, str] = {}
-    install: dict[str, str] = {}
+    general, install = dict[str, str](), dict[str, str]()
     for path in _files(environ):
         parser = configparser.RawConfigParser()
         try:

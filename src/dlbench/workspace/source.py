@@ -18,9 +18,9 @@ from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
 from dlbench.dataset.records import GitSource, Project, Wheel
 from dlbench.errors import DLBenchError
-from dlbench.workspace.archive import check_links, copy_tree, plain_modes, remove_bytecode, tree_hash, unpack
+from dlbench.workspace.archive import check_links, copy_tree, file_hash, plain_modes, remove_bytecode, tree_hash, unpack
 from dlbench.workspace.home import Log, building, home, locked, run_program
-from dlbench.workspace.package_index import download, file_hash, verify
+from dlbench.workspace.package_index import download, verify
 from dlbench.workspace.pip_config import redacted
 
 _OPTIONS = ("-c", f"core.hooksPath={os.devnull}", "-c", "core.autocrlf=false", "-c", "advice.detachedHead=false")
@@ -108,11 +108,12 @@ def fetch(project: Project, benchmark_root: Path, log: Log) -> Path:
 
 def source_tree(project: Project, benchmark_root: Path) -> Path:
     """Where `fetch` puts the tree, whether it exists yet or not."""
+    place = _place(project, benchmark_root) if project.path else None
     facts = [
         _LAYOUT,
         project.sha256,
         project.git.rev if project.git else None,
-        _hash(_place(project, benchmark_root)) if project.path else None,
+        place and (file_hash(place) if place.is_file() else tree_hash(place)),
         project.name,
         project.version,
         project.import_root,
@@ -126,9 +127,9 @@ def source_tree(project: Project, benchmark_root: Path) -> Path:
 
 def pin(project: Project, benchmark_root: Path) -> Project:
     """The record of a folder with the hash of what is in it now."""
-    if project.path is None or project.sha256 or _place(project, benchmark_root).is_file():
+    if project.path is None or project.sha256 or (place := _place(project, benchmark_root)).is_file():
         return project
-    return project.model_copy(update={"sha256": tree_hash(_place(project, benchmark_root))})
+    return project.model_copy(update={"sha256": tree_hash(place)})
 
 
 def _make(project: Project, benchmark_root: Path, tree: Path, log: Log) -> None:
@@ -161,10 +162,6 @@ def _place(project: Project, benchmark_root: Path) -> Path:
         what, fix = "the project's folder does not exist", "fix `path` in the project's record"
         raise DLBenchError(what, where=str(place), fix=fix)
     return place
-
-
-def _hash(place: Path) -> str:
-    return file_hash(place) if place.is_file() else tree_hash(place)
 
 
 def _unpack(archive: Path, tree: Path) -> None:

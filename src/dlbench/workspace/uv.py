@@ -104,11 +104,8 @@ def local_versions(config: PipConfig, python: str) -> list[str]:
 
 
 def first_install(lock: str, config: PipConfig, python: str) -> list[str]:
-    """Requirements to install as CPU builds before the lock; empty if the lock alone gets them.
-
-    They are installed separately because uv takes further packages from the CPU index when it is enabled, and those do
-    not have the hashes that the lock pins.
-    """
+    """Requirements to install as CPU builds before the lock; empty if the lock alone gets them. With the lock, uv would
+    take other packages from the CPU index, too, and those do not have the hashes that the lock pins."""
     family = pinned(lock)
     if sys.platform != "linux" or not family or family.get("torch") in local_versions(config, python):
         return []
@@ -170,7 +167,6 @@ def compile_lock(requirements: Path, lock: Path, python: str, log: Log = quiet) 
 
 
 def without_package(text: str, name: str) -> str:
-    """The lock's text without one package's entry."""
     pattern = "[-_.]+".join(map(re.escape, re.split(r"[-_.]+", name)))
     return re.sub(rf"^{pattern}==.*(?:\n[ \t]+.*)*\n?", "", text, flags=re.MULTILINE | re.IGNORECASE)
 

@@ -11,19 +11,11 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from dlbench.agreement.model_tests.cases import (
-    ASSERTION,
-    Case,
-    find_cases,
-    find_needed,
-    keep_compiling,
-    read_part,
-    read_statements,
-)
-from dlbench.agreement.model_tests.rename import CALLED_BY_CLASS, last_name, restore_names
+from dlbench.agreement.model_tests import cases
+from dlbench.agreement.model_tests.rename import CALLED_BY_CLASS, restore_names
 from dlbench.agreement.variants import Variant
 from dlbench.dataset.similarity import normal_form
-from dlbench.dataset.target import Function, is_prose
+from dlbench.dataset.target import Function, is_prose, last_name, root_name
 from dlbench.errors import DLBenchError
 from dlbench.parsing import parse
 
@@ -86,12 +78,12 @@ class ParsedTests:
 
 def read_model_tests(answer: str, qualname: str, variant: Variant | None = None) -> ParsedTests:
     """`variant` is the one the answer is for, since it may show other names than the project's. Never raises."""
-    statements, broken = read_statements(answer)
+    statements, broken = cases.read_statements(answer)
     statements = _flatten(statements)
     package = ""
     if variant is not None:
         package = variant.instance.rpartition("/")[2].partition(".")[0]
-        renamed = keep_compiling(restore_names(statements, variant))
+        renamed = cases.keep_compiling(restore_names(statements, variant))
         statements, broken = renamed.whole, [*broken, *renamed.broken]
     parsed = _collect(statements, _Target(qualname, package))
     parsed.dropped[:0] = [f"{name}: {_BROKEN}" for name in broken]
@@ -104,8 +96,7 @@ def read_project_tests(source: str, names: Collection[str]) -> ParsedTests:
 
 
 class _Target:
-    """The names of the target, if any, and its package. Assigning a method's name does not redefine it; assigning its
-    class's name does."""
+    """The names of the target, if any, and its package. Only an assignment to its class redefines a method."""
 
     def __init__(self, qualname: str, package: str = "") -> None:
         self.qualname, self.package = qualname, package
@@ -113,7 +104,7 @@ class _Target:
         self.defined = set(parts)
         self.assigned = set(parts[:-1] or parts)
 
-    def reject(self, case: Case, whole: Sequence[ast.stmt]) -> str:
+    def reject(self, case: cases.Case, whole: Sequence[ast.stmt]) -> str:
         if self.qualname and "." not in self.qualname and any(_binds(one, self.qualname) for one in case.statements):
             return f"defines {self.qualname} itself"
         is_called = not self.qualname or calls_target(whole, self.qualname, self.package)
@@ -124,17 +115,17 @@ def _collect(statements: list[ast.stmt], target: _Target, names: Collection[str]
     """`names`: the tests to read; all if None."""
     statements = _ImportRemover(target).visit(ast.Module(statements, [])).body
     kept = [(place, one) for place, one in enumerate(statements) if not _defines(one, target)]
-    cases = {place: find_cases(one) for place, one in kept}
-    context = [read_part(place, one) for place, one in kept if not cases[place]]
+    by_place = {place: cases.find_cases(one) for place, one in kept}
+    context = [cases.read_part(place, one) for place, one in kept if not by_place[place]]
     parsed = ParsedTests()
-    for place, found in cases.items():
+    for place, found in by_place.items():
         for case in found:
             if names is not None and case.name not in names:
                 continue
             # an assertion sees what is above it; a test function runs when the whole module is loaded
-            last = place if case.name == ASSERTION else len(statements)
+            last = place if case.name == cases.ASSERTION else len(statements)
             setup = [part for part in context if part.place < last]
-            whole = [*find_needed(case.statements, setup), *case.statements] if not case.rejected else []
+            whole = [*cases.find_needed(case.statements, setup), *case.statements] if not case.rejected else []
             reason = case.rejected or target.reject(case, whole)
             test = make_model_test(whole) if not reason else None
             if test is None:
@@ -199,8 +190,7 @@ class _ImportRemover(ast.NodeTransformer):
 
 
 def calls_target(statements: Sequence[ast.stmt], qualname: str, package: str) -> bool:
-    """Whether the code calls the target: by name, by its path in `package`, the project's own, or by its class for
-    methods that Python or a framework calls."""
+    """By name, by its path in `package` (the project's own), or by its class where Python or a framework calls it."""
     *owners, name = qualname.split(".")
     nodes = [node for statement in statements for node in ast.walk(statement)]
     if owners:
@@ -209,11 +199,9 @@ def calls_target(statements: Sequence[ast.stmt], qualname: str, package: str) ->
     calls = [node for node in nodes if isinstance(node, ast.Call)]
     inspected = {id(argument) for call in calls if last_name(call.func) in _INSPECTORS for argument in call.args}
     modules = _find_modules(nodes, package)
+    used = [node for node in nodes if _find_use(node) == name and id(node) not in inspected]
     # `np.mean` is not the project's `mean`, nor is a method of some object
-    return any(
-        _find_use(node) == name and id(node) not in inspected and (isinstance(node, ast.Name) or _root(node) in modules)
-        for node in nodes
-    )
+    return any(isinstance(node, ast.Name) or root_name(node) in modules for node in used)
 
 
 def _find_use(node: ast.AST) -> str:
@@ -233,9 +221,3 @@ def _find_modules(nodes: Sequence[ast.AST], package: str) -> set[str]:
                 if top == package or top not in _LIBRARIES:
                     found.add(alias.asname or alias.name.partition(".")[0])
     return found
-
-
-def _root(node: ast.AST) -> str:
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""

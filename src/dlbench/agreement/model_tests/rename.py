@@ -9,7 +9,7 @@ import builtins
 from collections.abc import Sequence
 
 from dlbench.agreement.variants import Variant
-from dlbench.dataset.target import Function
+from dlbench.dataset.target import Function, last_name
 
 CALLED_BY_CLASS = ("forward", "call", "__call__")
 """Methods that run when the object is called."""
@@ -99,7 +99,3 @@ class _Renamer(ast.NodeTransformer):
         return self.generic_visit(node)
 
     visit_alias = visit_FunctionDef
-
-
-def last_name(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")

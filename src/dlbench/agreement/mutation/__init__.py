@@ -35,7 +35,7 @@ ROUNDS = 4
 
 
 def find_operators(names: Iterable[str] = ()) -> list[Operator]:
-    """The named operators; all of them for no name."""
+    """The named operators; without names all of them."""
     return [OPERATORS.find(name) for name in dict.fromkeys(names)] or list(OPERATORS.values())
 
 

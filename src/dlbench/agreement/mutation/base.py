@@ -1,12 +1,13 @@
 """Define what a mutation operator is, and the registry that operators add themselves to with `@operator(...)`."""
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from random import Random
 
+from dlbench.agreement.mutation.text import Piece, replace_pieces
 from dlbench.dataset.records import Instance
 from dlbench.dataset.target import Function, find_target
 from dlbench.parsing import parse
@@ -56,6 +57,12 @@ class Original:
                 case ast.alias(name=path, asname=alias):
                     found |= {alias or path, path.split(".")[0]}
         return frozenset(found)
+
+    def rewrite(
+        self, changes: Iterable[tuple[Piece, str]], function: str = "", parameters: Mapping[str, str] | None = None
+    ) -> "Paraphrase":
+        """With other pieces of text, and perhaps other names."""
+        return Paraphrase(replace_pieces(self.task, changes), function or self.function, parameters or {})
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,7 @@ from itertools import count
 from random import Random
 
 from dlbench.agreement.mutation.base import Family, NotApplicable, Original, Paraphrase, operator
-from dlbench.agreement.mutation.text import (
-    ParsedPrompt,
-    Piece,
-    PieceKind,
-    load_words,
-    parse_prompt,
-    replace_pieces,
-    stem,
-)
+from dlbench.agreement.mutation.text import ParsedPrompt, Piece, PieceKind, load_words, parse_prompt, stem
 
 _SPEAKS_OF_BASE = re.compile(
     r"\b(?:base|parent|super|superclass|subclass|subclasses|inherit\w*|overrid\w*|class's)\b", re.IGNORECASE
@@ -44,7 +36,7 @@ def rename_function(original: Original, new: str) -> Paraphrase:
         if piece.kind == PieceKind.CODE or (piece.kind == PieceKind.NAME and piece.text == own and "_" in own)
         if not (original.owner and _SPEAKS_OF_BASE.search(_sentence_of(prompt, piece)))
     ]
-    return Paraphrase(replace_pieces(original.task, changes), new)
+    return original.rewrite(changes, new)
 
 
 def rename_parameters(original: Original, names: dict[str, str]) -> Paraphrase:
@@ -59,7 +51,7 @@ def rename_parameters(original: Original, names: dict[str, str]) -> Paraphrase:
         for piece in prompt.fixed
         if piece.kind == PieceKind.CODE
     ]
-    return Paraphrase(replace_pieces(original.task, changes), original.function, safe)
+    return original.rewrite(changes, parameters=safe)
 
 
 def _can_rename(prompt: ParsedPrompt, name: str) -> bool:

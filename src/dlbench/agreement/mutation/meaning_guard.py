@@ -54,7 +54,6 @@ _SPACES = re.compile(r"\s+")
 _MIN_OWN_WORDS = 3
 """Of so many words that only one sentence has, a paraphrase of the sentence keeps at least one."""
 
-
 Statements = tuple[tuple[str, ...], tuple[str, ...]]
 """Subjects and actions of a sentence, each in order; they are separate, since a passive moves one past the other."""
 
@@ -109,8 +108,7 @@ def _negates(word: str) -> bool:
 
 def _find_statements(pieces: list[Piece]) -> Statements:
     protected = load_words().protected
-    subjects: list[str] = []
-    actions: list[str] = []
+    subjects, actions = list[str](), list[str]()
     for piece in pieces:
         if piece.kind in _EXACT:
             subjects.append(_one_line(piece.text))

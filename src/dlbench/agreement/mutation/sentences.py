@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from random import Random
 
 from dlbench.agreement.mutation.base import Family, NotApplicable, Original, Paraphrase, operator
-from dlbench.agreement.mutation.text import ParsedPrompt, Piece, capitalize, load_words, parse_prompt, replace_pieces
+from dlbench.agreement.mutation.text import ParsedPrompt, Piece, capitalize, load_words, parse_prompt
 
 _NEGATED = re.compile(r"(Do not|Don't|Never) ([a-z]+)\b")
 _FIRST = re.compile(r"([A-Z][a-z]+) (?=\S)")
@@ -44,7 +44,7 @@ def rewrite_imperatives(original: Original, rewrite: Callable[[Imperative], str 
     changes = [(one.sentence, text) for one in found if (text := rewrite(one)) is not None]
     if not changes:
         raise NotApplicable("the rule applies to no imperative sentence")
-    return Paraphrase(replace_pieces(original.task, changes), original.function)
+    return original.rewrite(changes)
 
 
 def _read_imperative(prompt: ParsedPrompt, sentence: Piece) -> Imperative | None:
@@ -138,10 +138,8 @@ _MODALS = {"Do not": "must not", "Don't": "must not", "Never": "must never", "":
 )
 def change_declarative(original: Original, rng: Random) -> Paraphrase:
     """The verb keeps its base form after `must`, so a second verb in the sentence stays correct."""
-    subject = "The method" if original.instance.is_method else "The function"
-    return rewrite_imperatives(
-        original, lambda one: f"{subject} {_MODALS[one.negation]} {one.verb} {one.rest}{one.end}"
-    )
+    noun = "The method" if original.instance.is_method else "The function"
+    return rewrite_imperatives(original, lambda one: f"{noun} {_MODALS[one.negation]} {one.verb} {one.rest}{one.end}")
 
 
 # These refer to another sentence; `it` and `its` refer to the subject of their own.
@@ -164,7 +162,7 @@ def change_reorder(original: Original, rng: Random) -> Paraphrase:
     while shuffled == list(group):
         rng.shuffle(shuffled)
     changes = [(place, piece.text) for place, piece in zip(group, shuffled, strict=True)]
-    return Paraphrase(replace_pieces(original.task, changes), original.function)
+    return original.rewrite(changes)
 
 
 def _group_sentences(prompt: ParsedPrompt) -> list[list[Piece]]:

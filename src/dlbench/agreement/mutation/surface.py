@@ -5,16 +5,7 @@ from collections.abc import Iterator
 from random import Random
 
 from dlbench.agreement.mutation.base import Family, NotApplicable, Original, Paraphrase, operator
-from dlbench.agreement.mutation.text import (
-    ParsedPrompt,
-    Piece,
-    Verb,
-    capitalize,
-    load_words,
-    parse_prompt,
-    replace_pieces,
-    stem,
-)
+from dlbench.agreement.mutation.text import ParsedPrompt, Piece, Verb, capitalize, load_words, parse_prompt, stem
 
 # After one of these a base form is a noun: the return, its use, no change.
 _BEFORE_NOUN = {
@@ -83,8 +74,7 @@ def _replace_some(original: Original, prompt: ParsedPrompt, found: list[_Replace
     if not found:
         raise NotApplicable("no word of the text is in the table")
     chosen = rng.sample(found, min(len(found), rng.randint(1, _MAX_REPLACED)))
-    changes = [_adjust_article(prompt, piece, new) for piece, new in chosen]
-    return Paraphrase(replace_pieces(original.task, changes), original.function)
+    return original.rewrite(_adjust_article(prompt, piece, new) for piece, new in chosen)
 
 
 def _adjust_article(prompt: ParsedPrompt, piece: Piece, new: str) -> _Replacement:
@@ -100,8 +90,7 @@ def _adjust_article(prompt: ParsedPrompt, piece: Piece, new: str) -> _Replacemen
 
 @operator("upper-case", Family.LEXICAL, "all prose in capitals", order=3)
 def change_upper_case(original: Original, rng: Random) -> Paraphrase:
-    words = parse_prompt(original.task).words
-    return Paraphrase(replace_pieces(original.task, [(word, word.text.upper()) for word in words]), original.function)
+    return original.rewrite((word, word.text.upper()) for word in parse_prompt(original.task).words)
 
 
 @operator("typos", Family.LEXICAL, "two letters exchanged in one to three long words", order=4)
@@ -119,7 +108,7 @@ def change_typos(original: Original, rng: Random) -> Paraphrase:
     kept = [(word, typo) for word, typo in typos if typo.lower() not in known]
     if not kept:
         raise NotApplicable("every typo would make another word")
-    return Paraphrase(replace_pieces(original.task, kept), original.function)
+    return original.rewrite(kept)
 
 
 def _swap(word: str, rng: Random) -> str:

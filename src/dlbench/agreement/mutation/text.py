@@ -1,7 +1,6 @@
 """Split a prompt into prose and fixed pieces, and load the table of words that operators use.
 
-`words.toml` lists which words may replace each other and which may never change, because they carry the meaning of a
-task (an axis, a number, a negation).
+`words.toml` lists words that may replace each other, and words that never change: axes, numbers, negations.
 """
 
 import re

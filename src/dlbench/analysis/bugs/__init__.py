@@ -10,7 +10,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ class Category:
     name: str
     meaning: str
     seen: int
-    """Count in the paper."""
+    """How often the paper counts it."""
 
 
 @cache
@@ -89,14 +89,10 @@ def find_failures(
         elif verdict["status"] == Status.HARNESS_ERROR:
             harness_errors += 1
         elif verdict["status"] != Status.PASS:
-            code = _extract_code(samples.get((instance.id, verdict["sample"])), instance.qualname)
+            sample = samples.get((instance.id, verdict["sample"]))
+            code = find_code(sample, instance.qualname).code if sample else None
             failures.append(Failure(run, instance, verdict, code))
     return RunFailures(tuple(failures), harness_errors, unknown)
-
-
-@lru_cache(maxsize=4096)  # at temperature 0 samples repeat
-def _extract_code(sample: Sample | None, qualname: str) -> str | None:
-    return None if sample is None else find_code(sample, qualname).code
 
 
 _IMPORT = re.compile(r"^(?:E\s+)?ImportError: cannot import name '(\w+)' from '([\w.]+)'", re.M)

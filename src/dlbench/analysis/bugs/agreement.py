@@ -1,7 +1,6 @@
 """Read people's votes on failures and measure how far raters (rules, LLM judge, people) agree.
 
-A misspelt category or a vote on something that is no failure is rejected with file and line: it would silently be
-missing from the counts.
+A misspelt category, or a vote on something else, is rejected with file and line: it would be missing from the counts.
 """
 
 import math
@@ -12,6 +11,7 @@ from itertools import combinations
 from pathlib import Path
 
 from dlbench.analysis.bugs import Failure, check_category
+from dlbench.construction.labelling import find_alpha
 from dlbench.construction.labelling.votes import read_rows
 from dlbench.errors import DLBenchError
 
@@ -101,17 +101,8 @@ def _compare(a: str, b: str, by_a: Votes, by_b: Votes) -> Pair:
 
 def measure_alpha(raters: Sequence[Votes]) -> float:
     """Nominal; NaN if no failure has two votes or all votes are the same."""
-    try:
-        import krippendorff
-    except ImportError:
-        what, fix = "the package krippendorff is not installed", "pip install 'dlbench[analysis]'"
-        raise DLBenchError(what, fix=fix) from None
-
     failures = dict.fromkeys(one for votes in raters for one in votes)
     counts = [Counter(votes[one] for votes in raters if one in votes) for one in failures]
     counts = [one for one in counts if one.total() > 1]
     categories = sorted({category for one in counts for category in one})
-    if len(categories) < 2:
-        return math.nan
-    table = [[one[category] for category in categories] for one in counts]
-    return float(krippendorff.alpha(value_counts=table, level_of_measurement="nominal"))
+    return find_alpha([[one[category] for category in categories] for one in counts], "analysis")

@@ -86,10 +86,7 @@ def ask_judge(
 
     path = folder / ANSWERS
     generate(model, instances, make_request, path, 1, concurrency, on_answer, budget=budget, retries=retries, log=log)
-    votes: dict[str, str] = {}
-    certain: dict[str, str] = {}
-    reasons: dict[str, str] = {}
-    unreadable = 0
+    votes, certain, reasons, unreadable = dict[str, str](), dict[str, str](), dict[str, str](), 0
     for _, record in read_lines(path):
         if failure := by_key.get(record["instance"]):
             answer = parse_answer(str(record.get("answer", "")))
@@ -116,13 +113,9 @@ def choose_examples(failure: Failure, rated: Sequence[tuple[Failure, str]], most
 
 def write_question(failure: Failure, examples: Sequence[tuple[Failure, str]] = ()) -> str:
     categories = "\n".join(f"{slug}: {category.meaning}" for slug, category in read_categories().items())
-    shown = [
-        f"An example. {_describe(one, _MAX_EXAMPLE_CHARS)}People say: {category}\n\n" for one, category in examples
-    ]
+    told = [f"An example. {_describe(one, _MAX_EXAMPLE_CHARS)}People say: {category}\n\n" for one, category in examples]
     end = "The failure to classify. " if examples else ""
-    return _QUESTION.format(
-        categories=categories, examples="".join(shown) + end, failure=_describe(failure, _MAX_CHARS)
-    )
+    return _QUESTION.format(categories=categories, examples="".join(told) + end, failure=_describe(failure, _MAX_CHARS))
 
 
 def _describe(failure: Failure, most: int) -> str:

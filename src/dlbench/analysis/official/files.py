@@ -1,7 +1,6 @@
 """Parse the official dataset files: labels, prompt, and where the function and its tests are.
 
-A prompt may contain lines such as `class:` or `Returns:`, so keys count only above the prompt and below the last
-`ground Truth:`. Nothing is repaired here.
+Prompts may contain lines such as `class:`, so keys count only above the prompt and below the last `ground Truth:`.
 """
 
 import re
@@ -38,8 +37,7 @@ def find_others(folder: Path) -> list[Path]:
 
 def read_files(paths: Sequence[Path]) -> list[OfficialFile]:
     """Raises one error that lists all files that cannot be read."""
-    read: list[OfficialFile] = []
-    wrong: list[str] = []
+    read, wrong = list[OfficialFile](), list[str]()
     for path in paths:
         try:
             read.append(parse(path.name, path.read_bytes().decode("utf-8-sig")))

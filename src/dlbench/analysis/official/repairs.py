@@ -109,8 +109,6 @@ def repair_all(files: Sequence[OfficialFile]) -> list[RepairedFile]:
 
 
 class _FileRepair:
-    """Repairs one file and records what was changed."""
-
     def __init__(self, file: OfficialFile) -> None:
         self.file = file
         self.fields = dict(file.fields)

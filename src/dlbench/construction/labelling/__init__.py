@@ -113,24 +113,28 @@ def measure_alpha(votes: Iterable[Vote]) -> dict[str, float]:
     expected disagreement over the axes. A single table of all votes would count labels of different axes as possible
     confusions, which no annotator makes, so random votes would seem to agree.
     """
-    try:
-        import krippendorff
-    except ImportError:
-        what, fix = "the package krippendorff is not installed", "pip install 'dlbench[construct]'"
-        raise DLBenchError(what, fix=fix) from None
-
     votes = list(votes)
     alphas: dict[str, float] = {}
     observed = expected = 0.0
     for axis in AXES:
         table = _count(votes, axis)
-        by_chance = _expected_disagreement(table)
-        alphas[axis] = math.nan
-        if by_chance:
-            alphas[axis] = float(krippendorff.alpha(value_counts=table, level_of_measurement="nominal"))
+        alphas[axis] = find_alpha(table, "construct")
+        if by_chance := _expected_disagreement(table):
             observed += (1 - alphas[axis]) * by_chance
             expected += by_chance
     return alphas | {"all": 1 - observed / expected if expected else math.nan}
+
+
+def find_alpha(table: list[list[int]], extra: str) -> float:
+    """Nominal, of how often each item got each label; NaN if all votes are equal. `extra`: what to install."""
+    try:
+        import krippendorff
+    except ImportError:
+        what, fix = "the package krippendorff is not installed", f"pip install 'dlbench[{extra}]'"
+        raise DLBenchError(what, fix=fix) from None
+    if not _expected_disagreement(table):
+        return math.nan
+    return float(krippendorff.alpha(value_counts=table, level_of_measurement="nominal"))
 
 
 def _count(votes: Iterable[Vote], axis: str) -> list[list[int]]:

@@ -1,8 +1,7 @@
 """What the review page may ask for: voting on labels, editing prompts, accepting and rejecting functions.
 
 An annotator sees the votes of others only after their own vote is complete and they asked to see them, from when on
-their vote is final. The page never receives more, so nobody can find it there. All state is in files, so a reload, a
-restart or another process shows the same.
+their vote is final. The page never receives more. All state is in files, so a reload or a restart shows the same.
 """
 
 from collections import defaultdict
@@ -16,19 +15,9 @@ from typing import TypeVar
 
 from dlbench.construction import Row, WorkFolder
 from dlbench.construction.labelling import MIN_VOTES, decide, read_settlements
+from dlbench.construction.labelling import votes as records
 from dlbench.construction.labelling.catalogue import Entry, ReadSource, Source, list_files, read_catalogue
-from dlbench.construction.labelling.votes import (
-    Review,
-    Vote,
-    cast_vote,
-    check_name,
-    now,
-    read_reviews,
-    read_votes,
-    reviews_of,
-    votes_of,
-    write_review,
-)
+from dlbench.construction.labelling.votes import Review, Vote
 from dlbench.dataset.labels import AXES
 from dlbench.errors import DLBenchError
 
@@ -64,11 +53,13 @@ class BadRequest(DLBenchError):
 class AnnotationApi:
     def __init__(self, work: WorkFolder, read_source: ReadSource) -> None:
         self._work, self._read_source, self._lock = work, read_source, RLock()
-        self._votes, self._reviews = votes_of(work), reviews_of(work)
+        self._votes, self._reviews = records.votes_of(work), records.reviews_of(work)
         votes, reviews = self._votes, self._reviews
         self._all_functions = cache_by_files(lambda: list_files(work), lambda: read_catalogue(work))
-        self._all_votes = cache_by_files(lambda: sorted(votes.folder.glob("*")), lambda: read_votes(votes))
-        self._all_reviews = cache_by_files(lambda: sorted(reviews.folder.glob("*")), lambda: read_reviews(reviews))
+        self._all_votes = cache_by_files(lambda: sorted(votes.folder.glob("*")), lambda: records.read_votes(votes))
+        self._all_reviews = cache_by_files(
+            lambda: sorted(reviews.folder.glob("*")), lambda: records.read_reviews(reviews)
+        )
 
     def explain_labels(self) -> list[Row]:
         def explain(axis: str) -> list[Row]:
@@ -78,7 +69,7 @@ class AnnotationApi:
         return [{"axis": axis, "labels": explain(axis)} for axis in AXES]
 
     def list_functions(self, annotator: str) -> list[Row]:
-        check_name(annotator)
+        records.check_name(annotator)
         votes, reviews = self._all_votes(), self._all_reviews()
         labelled = decide(votes, read_settlements(self._work.path("settled")))
         decided = {one.id for one in labelled if one.is_decided}
@@ -101,7 +92,7 @@ class AnnotationApi:
         ]
 
     def show(self, annotator: str, function: str) -> Row:
-        check_name(annotator)
+        records.check_name(annotator)
         entry = self._find(function)
         review = self._all_reviews().get(function, Review())
         by_function = [vote for vote in self._all_votes() if vote.id == function]
@@ -133,13 +124,13 @@ class AnnotationApi:
         self._find(function)
         if set(labels) - set(AXES):
             raise DLBenchError("unknown axis", fix=f"use {', '.join(AXES)}")
-        change: Row = {"id": function, **labels, "at": now()} | ({} if note is None else {"note": note})
-        cast_vote(self._votes, annotator, change)
+        change: Row = {"id": function, **labels, "at": records.now()} | ({} if note is None else {"note": note})
+        records.cast_vote(self._votes, annotator, change)
 
     def reveal(self, annotator: str, function: str) -> None:
         if not self.show(annotator, function)["mine"]["complete"]:
             raise DLBenchError("your own vote is not complete yet", fix="vote on all three axes first")
-        cast_vote(self._votes, annotator, {"id": function, "seen": True})
+        records.cast_vote(self._votes, annotator, {"id": function, "seen": True})
 
     def rewrite(self, annotator: str, function: str, prompt: str, shown: str) -> None:
         with self._lock:
@@ -150,7 +141,7 @@ class AnnotationApi:
                 what = f"{review.prompt_by or entry.drafted_by} has changed this prompt meanwhile"
                 raise BadRequest(HTTPStatus.CONFLICT, what, "read the new prompt; saving again replaces it")
             if prompt != current:
-                write_review(self._reviews, annotator, {"id": function, "action": "prompt", "prompt": prompt})
+                records.write_review(self._reviews, annotator, {"id": function, "action": "prompt", "prompt": prompt})
 
     def accept(self, annotator: str, function: str, shown: str) -> None:
         with self._lock:
@@ -160,11 +151,11 @@ class AnnotationApi:
                 raise BadRequest(HTTPStatus.CONFLICT, "the prompt has changed meanwhile", "read it again")
             if not current.strip():
                 raise DLBenchError("there is no prompt to accept", fix="write one")
-            write_review(self._reviews, annotator, {"id": function, "action": "accept"})
+            records.write_review(self._reviews, annotator, {"id": function, "action": "accept"})
 
     def reject(self, annotator: str, function: str, reason: str) -> None:
         self._find(function)
-        write_review(self._reviews, annotator, {"id": function, "action": "reject", "reason": reason.strip()})
+        records.write_review(self._reviews, annotator, {"id": function, "action": "reject", "reason": reason.strip()})
 
     def _find(self, function: str) -> Entry:
         entry = self._all_functions().get(function)

@@ -1,8 +1,7 @@
 """Serve the review page and its JSON API to this machine's own browser, and to nobody else.
 
-Other pages in the browser must not be able to vote. The server listens on the loopback interface only, answers only to
-its own host name (which blocks DNS rebinding), rejects requests from other origins, and requires the token that is part
-of the address it was opened with.
+Other pages in the browser must not be able to vote. The server listens on the loopback interface, answers only to its
+own host name (against DNS rebinding), rejects other origins, and requires the token of the address it was opened with.
 """
 
 import hmac

@@ -2,8 +2,7 @@
 
 An unknown label or a misspelt key would silently be missing from the count, so it is rejected with file and line. An
 annotator may change a vote until they have looked at the others' votes; then it is final, or agreement would be
-measured on copied votes. A line cut short by a kill was never acknowledged: it is ignored, and removed at the next
-write.
+measured on copied votes. A line cut short by a kill was never acknowledged: it is ignored, then removed.
 """
 
 import csv
@@ -101,9 +100,7 @@ def votes_of(work: WorkFolder) -> Sheets:
 
 def read_votes(source: WorkFolder | Sheets | Iterable[Path]) -> list[Vote]:
     """The last vote of each annotator on each function, from a work folder or from JSONL and CSV files.
-
-    In other files a row may name its annotator; otherwise the file name does.
-    """
+    A row of a file may name its annotator; otherwise the file name does."""
     if isinstance(source, WorkFolder):
         source = votes_of(source)
     rows = source.read_all() if isinstance(source, Sheets) else chain.from_iterable(map(read_rows, source))
@@ -236,7 +233,6 @@ def reviews_of(work: WorkFolder) -> Sheets:
 
 
 def read_reviews(source: WorkFolder | Sheets) -> dict[str, Review]:
-    """Reviews by function id."""
     sheets = reviews_of(source) if isinstance(source, WorkFolder) else source
     events: list[tuple[str, str, Row]] = []
     latest: dict[str, str] = {}

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from dlbench.construction.selection.source_layout import Module, members
-from dlbench.dataset.target import Function
+from dlbench.dataset.target import Function, last_name, root_name
 
 MAX_VALUES = 1000
 """Upper bound for one parametrization, against claims of millions of cases."""
@@ -52,7 +52,6 @@ def collect_names(packages: Collection[str], modules: Collection[Module]) -> Pro
 
 
 def count_cases(tree: ast.Module, known: ProjectNames) -> Cases:
-    """Count the cases of one test file."""
     file = _TestFile(tree, known)
     constants = _find_constants(tree)
     found = Cases(0, 0, Counter())
@@ -73,17 +72,13 @@ def find_test_functions(tree: ast.Module) -> Iterator[tuple[Function, ast.ClassD
         if isinstance(node, Function) and node.name.startswith("test"):
             yield node, None
         elif isinstance(node, ast.ClassDef):
-            bases = {_last_name(base) for base in node.bases}
+            bases = {last_name(base) for base in node.bases}
             if bases & of_unittest or any(base.endswith("TestCase") for base in bases):
                 of_unittest.add(node.name)
             inner = [method for method in members(node) if isinstance(method, Function)]
             by_name = node.name.startswith("Test") and "__init__" not in {method.name for method in inner}
             if by_name or node.name in of_unittest:
                 yield from ((method, node) for method in inner if method.name.startswith("test"))
-
-
-def _last_name(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 @dataclass
@@ -158,7 +153,7 @@ class _TestFile:
                     if name in self._imported:
                         found.named.add(self._imported[name])
                 case ast.Attribute(attr=name):
-                    root = _root(node)
+                    root = root_name(node)
                     if root in ("self", "cls"):
                         found.mentioned.add(name)
                     elif root in self._modules and self._defines(name):
@@ -173,12 +168,6 @@ class _TestFile:
 
 def _top(module: str) -> str:
     return module.partition(".")[0]
-
-
-def _root(node: ast.expr) -> str:
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _find_constants(tree: ast.Module) -> dict[str, ast.expr]:
@@ -198,10 +187,9 @@ def _count_parameters(decorator: ast.expr, constants: Mapping[str, ast.expr]) ->
         return 1
     arguments = decorator.args
     given = {keyword.arg: keyword.value for keyword in decorator.keywords}
-    match _last_name(decorator.func):
+    match last_name(decorator.func):
         case "parametrize":
-            values = arguments[1] if len(arguments) > 1 else given.get("argvalues")
-            return _count_values(values, constants)
+            return _count_values(arguments[1] if len(arguments) > 1 else given.get("argvalues"), constants)
         case "parameters" | "named_parameters" | "parameterized" if len(arguments) != 1:
             return max(len(arguments), 1)
         case "parameters" | "named_parameters" if isinstance(arguments[0], ast.Tuple | ast.Dict):
@@ -235,9 +223,9 @@ def _count_values(node: ast.expr | None, constants: Mapping[str, ast.expr], dept
             count = inner(values)
         case ast.Call(func=ast.Name(id="range"), args=arguments):
             count = _count_range(arguments)
-        case ast.Call(func=function, args=arguments) if _last_name(function) == "product" and arguments:
+        case ast.Call(func=function, args=arguments) if last_name(function) == "product" and arguments:
             count = math.prod(map(inner, arguments))
-        case ast.Call(func=function, args=arguments) if _last_name(function) == "zip" and arguments:
+        case ast.Call(func=function, args=arguments) if last_name(function) == "zip" and arguments:
             count = min(map(inner, arguments))
         case (
             ast.Call(func=ast.Name(id=name), args=[values, *_]) | ast.Call(func=ast.Attribute(values, name), args=[])

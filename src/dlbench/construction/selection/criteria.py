@@ -26,7 +26,6 @@ LEAST_WORDS = 200
 _FOLDERS = ("docs", "doc", "documentation")
 _TEXTS = (".md", ".rst", ".txt")
 
-
 STEP = "select"
 LEAST_RATIO = 3.0
 _JUDGED = "select_judged"
@@ -53,9 +52,7 @@ def count_words(tree: Path, description: str) -> int:
 
 def _read_text(path: Path) -> str:
     """Empty if there is no such file of its own."""
-    if path.is_symlink() or not path.is_file():
-        return ""
-    return path.read_text(encoding="utf-8", errors="replace")
+    return "" if path.is_symlink() or not path.is_file() else path.read_text(encoding="utf-8", errors="replace")
 
 
 def find_candidates(work: WorkFolder, names: Sequence[str] = ()) -> list[Candidate]:

@@ -53,12 +53,7 @@ class GitHub(AbstractContextManager["GitHub"]):
     """`patience`: maximum total wait in seconds for one page when GitHub limits requests."""
 
     def __init__(
-        self,
-        base_url: str = API,
-        token: str = "",
-        patience: float = PATIENCE,
-        log: Log = quiet,
-        sleep: Sleep = time.sleep,
+        self, base_url: str, token: str = "", patience: float = PATIENCE, log: Log = quiet, sleep: Sleep = time.sleep
     ) -> None:
         import requests
 

@@ -8,19 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dlbench.dataset import target as targets
 from dlbench.dataset.records import Instance
-from dlbench.dataset.target import (
-    Target,
-    fenced,
-    find_target,
-    join_context,
-    render_imports,
-    render_neighbours,
-    render_signature,
-    render_skeleton,
-)
 from dlbench.generation.model import Message
-from dlbench.parsing import parse
 from dlbench.registry import Registry
 from dlbench.runs.verdict import Verdict
 
@@ -41,22 +31,17 @@ class Question:
 
     @property
     def context(self) -> str:
-        return join_context(self.imports, self.skeleton, *self.neighbours)
+        return targets.join_context(self.imports, self.skeleton, *self.neighbours)
 
 
-def read_question(instance: Instance, source: str, canary: str = "") -> Question:
-    """`source`: the text of the instance's module."""
-    return make_question(instance, parse(source), find_target(source, instance.qualname), canary)
-
-
-def make_question(instance: Instance, module: ast.Module, target: Target, canary: str = "") -> Question:
-    """As `read_question`, from a parsed module; names are those of the trees."""
+def make_question(instance: Instance, module: ast.Module, target: targets.Target, canary: str = "") -> Question:
+    """`module` and `target`: the trees of its module and of its function, whose names the question shows."""
     return Question(
         instance,
-        render_signature(target.node),
-        render_imports(module),
-        render_skeleton(target),
-        render_neighbours(module, instance.qualname),
+        targets.render_signature(target.node),
+        targets.render_imports(module),
+        targets.render_skeleton(target),
+        targets.render_neighbours(module, instance.qualname),
         canary,
     )
 
@@ -99,8 +84,6 @@ class Technique:
 
 
 TECHNIQUES: Registry[Technique] = Registry("technique", "dlbench.generation.techniques")
-
-
 find_technique = TECHNIQUES.find
 
 
@@ -144,10 +127,10 @@ def describe(instance: Instance, signature: str, context: str = "", canary: str 
     parts += [
         f"Project: {instance.project}\nModule: {instance.module}\nWrite the {kind}.",
         instance.prompt.strip(),
-        f"Signature:\n\n{fenced(signature)}",
+        f"Signature:\n\n{targets.fenced(signature)}",
     ]
     if context.strip():
-        parts.append(f"What the module already has:\n\n{fenced(context)}")
+        parts.append(f"What the module already has:\n\n{targets.fenced(context)}")
     return "\n\n".join(parts)
 
 

@@ -11,20 +11,8 @@ from pathlib import Path
 
 from dlbench.dataset.records import Instance
 from dlbench.dataset.target import fenced
-from dlbench.generation.techniques import (
-    SYSTEM,
-    Choice,
-    Example,
-    Question,
-    Technique,
-    Turns,
-    add_technique,
-    closing,
-    describe,
-    system,
-    task_of,
-    user,
-)
+from dlbench.generation import techniques as t
+from dlbench.generation.techniques import Technique
 from dlbench.generation.techniques.examples import ExampleDraw
 from dlbench.generation.techniques.explain import explain
 from dlbench.runs.verdict import Outcome, Status, Verdict
@@ -41,32 +29,32 @@ PLAN = (
     "and errors, each step of the computation, boundary cases, and what is returned."
 )
 # The rules of the zero-shot system message, stated in the turn that they apply to.
-RULES = SYSTEM.split(". ", 1)[1]
+RULES = t.SYSTEM.split(". ", 1)[1]
 WARNINGS_HEAD = "Code like this often fails in the following ways. Take care that yours does not:"
 
 
 def _render(
     instructions: str, close: Callable[[Instance], str], answer: Callable[[str], str] = fenced
-) -> Callable[[Question, Sequence[Example]], Turns]:
+) -> Callable[[t.Question, Sequence[t.Example]], t.Turns]:
     """One turn: the examples, each with its `answer`, and the task."""
 
-    def render(question: Question, examples: Sequence[Example]) -> Turns:
-        messages = [system(instructions)]
+    def render(question: t.Question, examples: Sequence[t.Example]) -> t.Turns:
+        messages = [t.system(instructions)]
         for example in examples:
-            messages.append(user(describe(example.instance, example.signature), close(example.instance)))
+            messages.append(t.user(t.describe(example.instance, example.signature), close(example.instance)))
             messages.append({"role": "assistant", "content": answer(example.solution)})
-        return [[*messages, user(task_of(question), close(question.instance))]]
+        return [[*messages, t.user(t.task_of(question), close(question.instance))]]
 
     return render
 
 
 def _close_reasoning(instance: Instance) -> str:
-    return f"Let's think step by step, and then {closing(instance).removeprefix('Now ')}"
+    return f"Let's think step by step, and then {t.closing(instance).removeprefix('Now ')}"
 
 
-def render_self_planning(question: Question, examples: Sequence[Example]) -> Turns:
-    plan = [system(PLANNING_SYSTEM), user(task_of(question), PLAN)]
-    return [plan, [user(f"Follow your plan. {closing(question.instance)}", RULES)]]
+def render_self_planning(question: t.Question, examples: Sequence[t.Example]) -> t.Turns:
+    plan = [t.system(PLANNING_SYSTEM), t.user(t.task_of(question), PLAN)]
+    return [plan, [t.user(f"Follow your plan. {t.closing(question.instance)}", RULES)]]
 
 
 @cache
@@ -76,44 +64,19 @@ def read_warnings() -> tuple[str, ...]:
     return tuple(bug["warning"] for bug in bugs if "warning" in bug)
 
 
-def render_bug_warnings(question: Question, examples: Sequence[Example]) -> Turns:
+def render_bug_warnings(question: t.Question, examples: Sequence[t.Example]) -> t.Turns:
     warnings = "\n".join([WARNINGS_HEAD, *(f"- {warning}" for warning in read_warnings())])
-    return [[system(), user(task_of(question), warnings, closing(question.instance))]]
+    return [[t.system(), t.user(t.task_of(question), warnings, t.closing(question.instance))]]
 
 
-def _choose(fits: Callable[[Instance, Instance], bool]) -> Callable[[ExampleDraw], Choice]:
+def _choose(fits: Callable[[Instance, Instance], bool]) -> Callable[[ExampleDraw], t.Choice]:
     """Draw the examples for which `fits(instance, example)` holds."""
     return lambda examples: (examples.draw(lambda other: fits(examples.instance, other)), {})
 
 
-def choose_predicted_stage(examples: ExampleDraw) -> Choice:
+def choose_predicted_stage(examples: ExampleDraw) -> t.Choice:
     stage = examples.pool.predictor.predict(examples.instance, examples.pool.others(examples.instance))
     return examples.draw(lambda other: other.labels.stage == stage), {"predicted_stage": str(stage)}
-
-
-_any = _choose(lambda instance, other: True)
-_same_stage = _choose(lambda instance, other: other.labels.stage == instance.labels.stage)
-_same_project = _choose(lambda instance, other: other.project == instance.project)
-_other_projects = _choose(lambda instance, other: other.project != instance.project)
-
-render_plain = _render(SYSTEM, closing)
-_reasoned = _render(REASONING_SYSTEM, _close_reasoning, lambda code: f"{explain(code)}\n\n{fenced(code)}")
-
-_TECHNIQUES = (
-    Technique("zero-shot", "the task alone", render_plain),
-    Technique("zero-shot-cot", "reason step by step, then write the code", _reasoned),
-    Technique("few-shot-random", "examples drawn at random", render_plain, _any),
-    Technique("few-shot-same-stage", "examples with the instance's stage label", render_plain, _same_stage),
-    Technique(PREDICTED_STAGE, "examples of the stage predicted from the prompt", render_plain, choose_predicted_stage),
-    Technique("few-shot-same-project", "examples of the same project", render_plain, _same_project),
-    Technique("few-shot-other-projects", "examples of other projects", render_plain, _other_projects),
-    Technique("few-shot-cot", "random examples with generated reasoning", _reasoned, _any),
-    Technique("self-planning", "a plan in the first turn, the code in the second", render_self_planning),
-    Technique("guided", "with warnings about frequent bugs", render_bug_warnings),
-    Technique("module-context", "with the signatures of the module's other definitions", render_plain, neighbours=True),
-)
-for _order, _technique in enumerate(_TECHNIQUES, 1):
-    add_technique(_technique, order=_order)
 
 
 _MOST_TESTS = 10
@@ -136,12 +99,29 @@ def list_failures(verdict: Verdict) -> str:
     return "\n".join([head, "", *lines[:_MOST_TESTS], *more])
 
 
-_SUMMARY = "the task alone; after an answer that fails,"
-add_technique(
-    Technique("repair", f"{_SUMMARY} the failed tests with their messages", render_plain, feedback=list_failures),
-    order=20,
+_any = _choose(lambda instance, other: True)
+_same_stage = _choose(lambda instance, other: other.labels.stage == instance.labels.stage)
+_same_project = _choose(lambda instance, other: other.project == instance.project)
+_other_projects = _choose(lambda instance, other: other.project != instance.project)
+
+render_plain = _render(t.SYSTEM, t.closing)
+_reasoned = _render(REASONING_SYSTEM, _close_reasoning, lambda code: f"{explain(code)}\n\n{fenced(code)}")
+
+_FAILED = "the task alone; after an answer that fails,"
+_TECHNIQUES = (
+    Technique("zero-shot", "the task alone", render_plain),
+    Technique("zero-shot-cot", "reason step by step, then write the code", _reasoned),
+    Technique("few-shot-random", "examples drawn at random", render_plain, _any),
+    Technique("few-shot-same-stage", "examples with the instance's stage label", render_plain, _same_stage),
+    Technique(PREDICTED_STAGE, "examples of the stage predicted from the prompt", render_plain, choose_predicted_stage),
+    Technique("few-shot-same-project", "examples of the same project", render_plain, _same_project),
+    Technique("few-shot-other-projects", "examples of other projects", render_plain, _other_projects),
+    Technique("few-shot-cot", "random examples with generated reasoning", _reasoned, _any),
+    Technique("self-planning", "a plan in the first turn, the code in the second", render_self_planning),
+    Technique("guided", "with warnings about frequent bugs", render_bug_warnings),
+    Technique("module-context", "with the signatures of the module's other definitions", render_plain, neighbours=True),
+    Technique("repair", f"{_FAILED} the failed tests with their messages", render_plain, feedback=list_failures),
+    Technique("repair-count", f"{_FAILED} the number of failed tests", render_plain, feedback=count_failures),
 )
-add_technique(
-    Technique("repair-count", f"{_SUMMARY} the number of failed tests", render_plain, feedback=count_failures),
-    order=21,
-)
+for _order, _technique in enumerate(_TECHNIQUES, 1):
+    t.add_technique(_technique, order=_order)

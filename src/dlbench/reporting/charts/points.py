@@ -108,9 +108,7 @@ class Panel:
 
 def draw_ratios(title: str, panels: Sequence[Panel], place: int) -> str:
     """Ratios in order, each with its interval, on a logarithmic scale: half and double are equally far from 1.
-
-    `place`: index of the run, which gives colour and shape of the marks.
-    """
+    `place`: index of the run, which gives colour and shape of the marks."""
     tall = _RATIO_HEAD + _RATIO_HEIGHT + _RATIO_GAP
     parts = [part for step, panel in enumerate(panels) for part in _draw_panel(panel, place, tall * step)]
     return draw(title, tall * len(panels), parts)

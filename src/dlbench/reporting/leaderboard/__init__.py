@@ -1,8 +1,7 @@
 """Rank submissions, and show the leaderboard as a page that opens offline and as Markdown.
 
 Two models whose scores lie within each other's noise should not look like first and second. Runs that differ only in
-the seed are one submission; ranked one by one, the luckiest of five seeds would push others five ranks down. The
-papers' results are in a table of their own.
+the seed are one submission; ranked one by one, the luckiest of five seeds would push others five ranks down.
 """
 
 import json
@@ -87,8 +86,6 @@ _LEVEL = 1e-12
 
 @dataclass(frozen=True)
 class Ranking:
-    """Submissions that are ranked together."""
-
     split: str
     version: str
     """The first part of the dataset's version: scores are comparable while it is the same."""

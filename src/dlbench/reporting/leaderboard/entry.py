@@ -37,8 +37,6 @@ Setting = bool | int | float | str | None
 
 
 class Claim(Record):
-    """A claimed verdict."""
-
     instance: str
     sample: Annotated[int, Field(ge=0)]
     status: Status

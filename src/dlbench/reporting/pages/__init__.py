@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from html import escape
+from itertools import chain, count
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -35,22 +36,12 @@ from dlbench.scoring import Tally
 from dlbench.scoring.breakdowns import sort_labels
 from dlbench.scoring.tally import group_by
 
-_SHOWN: tuple[str, ...] = (
-    "model",
-    "technique",
-    "samples",
-    "temperature",
-    "top_p",
-    "max_tokens",
-    "reasoning_effort",
-    "seed",
-)
-_SHOWN += ("shots", "benchmark", "dlbench")
+_SHOWN: tuple[str, ...] = ("model", "technique", "samples", "temperature", "top_p", "max_tokens", "reasoning_effort")
+_SHOWN += ("seed", "shots", "benchmark", "dlbench")
 """Settings for readers; base URLs and paths are private."""
 _FACETS: dict[str, Sequence[str]] = {axis: list(labels) for axis, labels in AXES.items()}
 _FACETS |= {"difficulty": LEVELS, "project": (), "framework": ()}
 """What to filter by, and the order of its values; others follow by name."""
-
 
 ReadModule = Callable[[Instance], str | None]
 """The text of an instance's module, or None where its source is not on this machine."""
@@ -65,8 +56,6 @@ _ERROR_NAME = re.compile(r"\b[A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt|Wa
 
 @dataclass(frozen=True)
 class Judged:
-    """One run, as the page shows it."""
-
     verdicts: Mapping[str, Sequence[Mapping[str, Any]]]
     """By instance, in the order of samples."""
     candidates: Candidates
@@ -152,9 +141,7 @@ def _make_index(kind: str, records: Sequence[Mapping[str, Any]], **facts: object
         if all(key in record for record in records)
     ]
     axes = [facet["key"] for facet in facets if facet["key"] in AXES]
-    return pack(
-        {"kind": kind, **facts, "axes": axes, "facets": facets, "names": SHORT_LABELS, "instances": list(records)}
-    )
+    return pack({"kind": kind, **facts, "axes": axes, "facets": facets, "names": SHORT_LABELS, "instances": records})
 
 
 def _count(judged: Judged, instance: str) -> dict[str, int] | None:
@@ -183,7 +170,7 @@ def describe_instance(
         facts = {"path": some(len(instance.files), "module"), "prompt": asked, "measures": measures, "votes": None}
         return found | facts | find_labels(instance, ()) | {"introduced": str(instance.find_date(project))}
     return found | {
-        **{axis: str(getattr(instance.labels, axis)) for axis in AXES},
+        **find_labels(instance, ()),
         "introduced": str(instance.introduced),
         "prompt": instance.prompt.strip(),
         "path": instance.path,
@@ -270,12 +257,9 @@ def draw_plots(data: ReportData) -> dict[str, str]:
         for svg in _find_plots(blocks):
             title = _TITLE.search(svg)
             assert title is not None
-            name = plain = re.sub(r"[^a-z0-9]+", "-", title[1].lower()).strip("-") or "plot"
-            count = 1
-            while name in found:
-                count += 1
-                name = f"{plain}-{count}"
-            found[name] = stand_alone(svg, _make_legend(svg, data.names))
+            plain = re.sub(r"[^a-z0-9]+", "-", title[1].lower()).strip("-") or "plot"
+            names = chain([plain], (f"{plain}-{number}" for number in count(2)))
+            found[next(name for name in names if name not in found)] = stand_alone(svg, _make_legend(svg, data.names))
     return found
 
 

@@ -101,8 +101,7 @@ def _count_passed(record: dict[str, Any]) -> str:
 
 
 def read_rounds(run: Run) -> list[tuple[int, list[dict[str, Any]]]]:
-    """For each round, the number of answers in it, and the verdicts after it: a sample that is not answered again keeps
-    its verdict. Round 0 is the first answer."""
+    """By round, the first answer being round 0: its number of answers, and the verdicts that then hold."""
     rounds, path = run.config.get("repair_rounds"), run.folder / SAMPLES
     if not isinstance(rounds, int) or not path.is_file():
         return []

@@ -1,7 +1,7 @@
 """Report sections of scores: the ranking, breakdowns by label, size and date, pass@k and variance, and cost."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from html import escape
 
@@ -16,9 +16,9 @@ from dlbench.reporting.report_data import ReportData
 from dlbench.reporting.sections import MARKDOWN, PAGE, Block, Legend, Markup, Plot, SideBySide, Table, Text, section
 from dlbench.reporting.statistics import STATISTICS, tabulate_statistics
 from dlbench.reporting.tables import Tabled, breakdown, percent, render_label, some, spreads
-from dlbench.scoring import Tally, Usage
 from dlbench.scoring.breakdowns import list_axes
 from dlbench.scoring.summary import KS
+from dlbench.scoring.tally import group_by, mean
 
 _MOST_DRAWN = 8
 MOST_BESIDE = 6
@@ -111,15 +111,13 @@ def stage_and_task(data: ReportData) -> list[Block]:
 
 
 def _cross_labels(data: ReportData, name: str) -> dict[tuple[str, str], Cell]:
-    found: dict[tuple[str, str], list[Tally]] = {}
     assert has_functions(data.benchmark)
-    for instance, tally in data.tallies[name].items():
-        labels = data.benchmark.instances[instance].labels
-        found.setdefault((render_label(labels.task), render_label(labels.stage)), []).append(tally)
+    labels = {one: data.benchmark.instances[one].labels for one in data.tallies[name]}
+    groups = group_by(labels, lambda one: (render_label(labels[one].task), render_label(labels[one].stage)))
     cells = {}
-    for key, tallies in found.items():
-        share = sum(one.share for one in tallies) / len(tallies)
-        cells[key] = Cell(share, f"{key[0]}, {key[1]}: {percent(share)} of {some(len(tallies), 'instance')}")
+    for key, members in groups.items():
+        share = mean(data.tallies[name][one].share for one in members)
+        cells[key] = Cell(share, f"{key[0]}, {key[1]}: {percent(share)} of {some(len(members), 'instance')}")
     return cells
 
 
@@ -158,24 +156,23 @@ def cost(data: ReportData) -> list[Block]:
     if all(cell == "n/a" for row in rows for cell in row[1:]):
         return [Text("No sample reports tokens or cost.")] if has_functions(data.benchmark) else []
     table = Table((["run", *(one.heading for one in figures)], rows), "Tokens and cost")
-    for below, find in (
-        ("cost of the run", lambda usage: usage.cost),
-        ("completion tokens per sample", lambda usage: usage.tokens_per_sample[1]),
-    ):
-        if points := _find_points(data, find):
-            plot = Plot(draw_scatter(f"pass@1 by {below}", points, below), f"pass@1 in percent, by {below}")
+    usages = {name: subject.usage for name, subject in data.subjects.items()}
+    costs = {name: usage.cost if usage else math.nan for name, usage in usages.items()}
+    tokens = {name: usage.tokens_per_sample[1] if usage else math.nan for name, usage in usages.items()}
+    for below, values in (("cost of the run", costs), ("completion tokens per sample", tokens)):
+        if plot := plot_scores(data, values, below, below):
             return [run_legend(data.names), SideBySide(plot, table)]
     return [run_legend(data.names), table]
 
 
-def _find_points(data: ReportData, find: Callable[[Usage], float]) -> list[Point]:
-    """The points of the runs that have a score and this figure of their usage."""
+def plot_scores(data: ReportData, values: Mapping[str, float], below: str, by: str) -> Plot | None:
+    """pass@1 by a figure of each run, where one has both. `below`: the figure under the axis; `by`: in the caption."""
     points = []
-    for place, (name, subject) in enumerate(data.subjects.items()):
-        value, score = find(subject.usage) if subject.usage else math.nan, subject.score
-        if not math.isnan(value) and not math.isnan(score.pass_at_1):
-            points.append(Point(name, value, score.pass_at_1, score.interval, place))
-    return points
+    for place, (name, summary) in enumerate(data.summaries.items()):
+        score = summary.overall
+        if not math.isnan(values[name]) and not math.isnan(score.pass_at_1):
+            points.append(Point(name, values[name], score.pass_at_1, score.interval, place))
+    return Plot(draw_scatter(f"pass@1 by {below}", points, below), f"pass@1 in percent, by {by}") if points else None
 
 
 @section("tables", "More tables", order=100, formats=(PAGE,))

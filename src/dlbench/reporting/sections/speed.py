@@ -12,32 +12,23 @@ from dlbench.reporting.charts.bars import draw_counts
 from dlbench.reporting.report_data import ReportData
 from dlbench.reporting.sections import PAGE, Block, Plot, Table, Text, section
 from dlbench.reporting.tables import Columns, Tabled, number, percent, span, tabulate
-from dlbench.scoring.speed import (
-    FASTER,
-    LEANER,
-    MUCH_FASTER,
-    Speed,
-    compare_gains,
-    find_gain,
-    find_gains,
-    summarise_speed,
-)
+from dlbench.scoring import speed as speeds
 from dlbench.scoring.tally import group_by
 
 Records = Sequence[Mapping[str, Any]]
 
 
 def tabulate_speeds(runs: Mapping[str, Records]) -> Tabled:
-    found = {name: summarise_speed(records) for name, records in runs.items()}
-    columns: Columns[tuple[str, Speed]] = {
+    found = {name: speeds.summarise_speed(records) for name, records in runs.items()}
+    columns: Columns[tuple[str, speeds.Speed]] = {
         "run": lambda one: one[0],
         "tasks": lambda one: one[1].tasks,
         "mean log2": lambda one: number(one[1].mean),
         "95 %": lambda one: span(one[1].interval, ".2f", 1),
         "times as fast": lambda one: number(2 ** one[1].mean),
-        f"{FASTER:g} times": lambda one: percent(one[1].faster),
-        f"{MUCH_FASTER:g} times": lambda one: percent(one[1].much_faster),
-        f"{LEANER:g} of the memory": lambda one: percent(one[1].leaner),
+        f"{speeds.FASTER:g} times": lambda one: percent(one[1].faster),
+        f"{speeds.MUCH_FASTER:g} times": lambda one: percent(one[1].much_faster),
+        f"{speeds.LEANER:g} of the memory": lambda one: percent(one[1].leaner),
         "not measured": lambda one: one[1].unmeasured,
     }
     return tabulate(found.items(), columns)
@@ -46,7 +37,7 @@ def tabulate_speeds(runs: Mapping[str, Records]) -> Tabled:
 def tabulate_tasks(runs: Mapping[str, Records], workloads: Mapping[str, Workload]) -> Tabled:
     """One row per task and run: its best sample at every size."""
     pairs = (
-        (name, task, max(known, key=find_gain))
+        (name, task, max(known, key=speeds.find_gain))
         for name, records in runs.items()
         for task, known in sorted(group_by(records, itemgetter("instance")).items())
     )
@@ -77,7 +68,6 @@ def _show_best(workload: Workload | None) -> str:
 
 
 def _remark(record: Mapping[str, Any]) -> str:
-    """What must be known of the figures."""
     if record["status"] != "pass":
         return str(record["status"])
     return str(record.get("cost_message") or record.get("contradiction") or "")
@@ -87,14 +77,10 @@ def describe_differences(gains: Mapping[str, Mapping[str, float]]) -> list[str]:
     """One sentence for each pair of runs. `gains`: by run and instance."""
     lines = []
     for one, other in combinations(gains, 2):
-        tasks, difference, interval = compare_gains(gains[one], gains[other])
+        tasks, difference, interval = speeds.compare_gains(gains[one], gains[other])
         shown = f"{number(difference, '+.2f')} ({span(interval, '.2f', 1)})"
         lines.append(f"{one} against {other}, {tasks} tasks: difference of mean log2 speed-ups {shown}")
     return lines
-
-
-def _read_runs(data: ReportData) -> dict[str, Records]:
-    return {name: run.verdicts for name, run in data.runs.items()}
 
 
 @section("speed", "Speed-ups", order=5)
@@ -105,9 +91,10 @@ def speed(data: ReportData) -> list[Block]:
         "Processor time of the reference divided by that of the answer, on inputs of the held-out size; a slowdown on"
         " inputs of the recorded size is multiplied in. An answer that fails or is slower counts as 1."
     )
-    runs, workloads = _read_runs(data), read_eligible(data.benchmark.root)
-    gains = {name: find_gains(records) for name, records in runs.items()}
-    tasks = Table(tabulate_tasks(runs, workloads), "Speed-ups by task and size, with 95 % intervals")
+    runs = {name: run.verdicts for name, run in data.runs.items()}
+    gains = {name: speeds.find_gains(records) for name, records in runs.items()}
+    by_task = tabulate_tasks(runs, read_eligible(data.benchmark.root))
+    tasks = Table(by_task, "Speed-ups by task and size, with 95 % intervals")
     return [Table(tabulate_speeds(runs), "Speed-ups"), Text(note), tasks, *map(Text, describe_differences(gains))]
 
 
@@ -116,9 +103,10 @@ def speed_plots(data: ReportData) -> list[Block]:
     if data.benchmark.track is not Track.OPTIMISE:
         return []
     plots = []
-    for name, records in _read_runs(data).items():
-        best = {task: max(known, key=find_gain) for task, known in group_by(records, itemgetter("instance")).items()}
-        by_task = {task: round(2 ** find_gain(one), 2) for task, one in best.items()}
+    for name, run in data.runs.items():
+        groups = group_by(run.verdicts, itemgetter("instance"))
+        best = {task: max(known, key=speeds.find_gain) for task, known in groups.items()}
+        by_task = {task: round(2 ** speeds.find_gain(one), 2) for task, one in best.items()}
         plots.append(Plot(draw_counts(f"Times as fast, {name}", by_task), f"Speed-up of each task, {name}"))
         seconds = {size: _average([one for one in best.values() if "sizes" in one], size) for size in SIZES}
         plots.append(Plot(draw_counts(f"Milliseconds by size, {name}", seconds), f"Cost by size, {name}"))

@@ -89,7 +89,6 @@ def draw_relevance(found: Sequence[Relevance]) -> Plots:
 
 
 def describe_missing(corpora: Sequence[Corpus]) -> list[str]:
-    """References that are not available, by dataset."""
     missing = {corpus.name: len(corpus.items) - len(corpus.with_code) for corpus in corpora}
     return [f"{name}: {count} references are not available and not counted" for name, count in missing.items() if count]
 
