@@ -82,7 +82,7 @@ def run(
     repair_rounds: Annotated[
         int | None, typer.Option(min=1, help="repair: how often at most a failed answer is tried again (default: 1).")
     ] = None,
-    shots: ShotsOption = 3,
+    shots: ShotsOption = None,
     dual: DualAgreement,
     predicted_stages: PredictedStagesOption = None,
     prompt_tokens: PromptTokensOption = None,
@@ -277,7 +277,7 @@ def prompt(
     instance: Annotated[str, typer.Argument(help="Id of an instance.")],
     benchmark: BenchmarkOption = None,
     technique: Annotated[str, typer.Option(help="Prompting technique: {techniques}.")] = "zero-shot",
-    shots: ShotsOption = 3,
+    shots: ShotsOption = None,
     predicted_stages: PredictedStagesOption = None,
     prompt_tokens: PromptTokensOption = None,
     seed: Annotated[int, typer.Option(help="Seed of the choice of examples, as for `run`.")] = 0,
