@@ -1,6 +1,7 @@
 """Journals survive a kill: whole lines stay, a torn one is dropped, and two writers never mix."""
 
 import json
+import resource
 
 import pytest
 from hypothesis import given
@@ -69,3 +70,14 @@ def test_line_that_only_the_json_module_accepts_is_read(tmp_path, line):
     path = tmp_path / "j.jsonl"
     path.write_text(line + "\n")
     assert repr(list(read_lines(path))) == repr([(1, json.loads(line))])
+
+
+def test_failed_write_names_the_file_although_closing_fails_too(tmp_path):
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))
+    try:
+        with pytest.raises(DLBenchError) as caught, Journal(tmp_path / "j.jsonl") as journal:
+            journal.append({"text": "x" * 100})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert caught.value.where.endswith("j.jsonl")

@@ -9,6 +9,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from typing import IO, Any
@@ -137,7 +138,8 @@ class Journal:
                 raise kind(f"cannot be written: {error.strerror}", where=str(self.path), fix=fix) from None
 
     def close(self) -> None:
-        self._file.close()
+        with suppress(OSError):  # a full disk: `append` has raised it, with the file's name
+            self._file.close()
 
     def __enter__(self) -> "Journal":
         return self

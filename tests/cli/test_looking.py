@@ -43,6 +43,19 @@ def test_list_filters_by_label_and_prints_json(dlbench, toy_root):
     assert "no instance matches" in none.err
 
 
+@pytest.mark.parametrize("track", ["optimise", "release"])
+def test_track_without_tasks_is_named_as_the_reason(dlbench, toy_root, track):
+    ended = dlbench("list", "--benchmark", toy_root, "--track", track)
+    assert ended.status == 1
+    assert f"there are no {track} tasks" in ended.err
+
+
+def test_prompt_refuses_the_track_of_another_task(dlbench, toy_root):
+    ended = dlbench("prompt", "toy/toy.core.scale", "--benchmark", toy_root, "--track", "rebuild")
+    assert ended.status == 1
+    assert "toy/toy.core.scale is a function task" in ended.err
+
+
 def print_on_terminal(columns: int, *arguments: str) -> list[str]:
     """The lines that a command prints on a terminal of this width."""
     ours, theirs = os.openpty()

@@ -116,8 +116,9 @@ def test_ctrl_c_does_not_wait_for_a_verdict(toy_root, tmp_path):
     assert count_lines(out / "samples.jsonl") == 0
 
 
-def test_rounds_of_another_technique_are_refused(dlbench, endpoint, toy_root, tmp_path):
-    ended = run(dlbench, endpoint, toy_root, tmp_path / "run", "--repair-rounds", 2)
+@pytest.mark.parametrize("option", ["--repair-rounds", "--shots"])
+def test_option_of_another_technique_is_refused(dlbench, endpoint, toy_root, tmp_path, option):
+    ended = run(dlbench, endpoint, toy_root, tmp_path / "run", option, 2)
     assert ended.status == 1
-    assert "zero-shot does not use --repair-rounds" in ended.err
+    assert f"zero-shot does not use {option}" in ended.err
     assert not (tmp_path / "run").exists()

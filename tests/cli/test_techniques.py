@@ -38,7 +38,15 @@ def shown(out: str) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("technique", [name for name in TECHNIQUES if TECHNIQUES[name].feedback is None])
 def test_prompt_shows_what_run_sends(technique, cli, unjudged, toy_root, tmp_path, monkeypatch):
     monkeypatch.setenv("DLBENCH_API_KEY", "k")
-    common = ("--benchmark", toy_root, "--technique", technique, "--seed", 3, "--shots", 1)
+    common = (
+        "--benchmark",
+        toy_root,
+        "--technique",
+        technique,
+        "--seed",
+        3,
+        *(("--shots", 1) if technique.startswith("few-shot") else ()),
+    )
     prompted = cli("prompt", STEP, *common)
     assert prompted.exit_code == 0, prompted.output
     with Endpoint(lambda number, body: completion(f"answer {number}")) as endpoint:

@@ -231,7 +231,8 @@ class Chosen:
         from dlbench.dataset.tracks import open_track
 
         found = copy(self)
-        object.__setattr__(found, "benchmark", open_track(self.benchmark, track))
+        _refuse_empty(benchmark := open_track(self.benchmark, track))
+        object.__setattr__(found, "benchmark", benchmark)
         return found
 
     def open_track(self, track: Track) -> "TrackBenchmark":
@@ -239,6 +240,8 @@ class Chosen:
         from dlbench.dataset.tracks import has_functions, open_track
 
         whole = open_track(self.benchmark, track)
+        if track is not Track.FUNCTION:
+            _refuse_empty(whole)
         if has_functions(whole):
             return replace(whole, instances={one.id: one for one in self.instances_of(whole)})
         used = [axis for axis in (*dataset.AXES, "since", "until", "part") if getattr(self, axis)]
@@ -250,9 +253,15 @@ class Chosen:
         projects = [find_known(one, whole.projects, "project").name for one in self.project or whole.projects]
         found = {one.id: one for one in chosen if one.project in projects}
         if not found:
-            fix = "`dlbench construct` makes some; name another benchmark by --benchmark"
-            raise DLBenchError(f"there is no such {track} task", where=str(whole.root), fix=fix)
+            fix = f"`dlbench list --track {track}` shows what there is"
+            raise DLBenchError(f"no {track} task matches the filters", fix=fix)
         return replace(whole, instances=dict(list(found.items())[: self.limit]))
+
+
+def _refuse_empty(benchmark: "TrackBenchmark") -> None:
+    if not benchmark.instances:
+        fix = "`dlbench construct` makes some; name another benchmark by --benchmark"
+        raise DLBenchError(f"there are no {benchmark.track} tasks", where=str(benchmark.root), fix=fix)
 
 
 def _read_ids(path: Path, benchmark: "TrackBenchmark") -> list[str]:

@@ -48,7 +48,7 @@ def check(
         instances = [instance for instance in known if instance.id in selected]
         problems += check_sources(benchmark, instances, make_engine(WorkerOptions(sandbox=sandbox)), log)
         if not read_rules(benchmark.root).docstring_prompts:  # an owner may quote their own docstrings
-            problems += check_tree(benchmark, log)
+            problems += check_tree(benchmark, chosen.project or list(benchmark.projects), log)
     if json:
         print_json(problems)
     else:

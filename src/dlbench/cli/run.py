@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 CanaryOption = Annotated[
     bool, typer.Option("--canary", help="Add the benchmark's canary to each prompt, so that copies can be found.")
 ]
-ShotsOption = Annotated[int, typer.Option(min=1, help="Examples in a few-shot prompt.")]
+ShotsOption = Annotated[int | None, typer.Option(min=1, help="Examples in a few-shot prompt (default: 3).")]
 PredictedStagesOption = Annotated[
     Path | None,
     typer.Option(
@@ -59,7 +59,8 @@ def run(
     track: TrackOption = Track.FUNCTION,
     execution: JudgingOptions,
     model: Annotated[
-        list[str] | None, typer.Option(help="{models}; or mutant: the reference with one change (repeatable).")
+        list[str] | None,
+        typer.Option(help="{models}; or mutant: the reference with one change (repeatable). Default: embedded."),
     ] = None,
     model_command: models.CommandOption = None,
     out: Annotated[Path, typer.Option(help="Run folder; with several models, it holds one folder for each.")] = Path(
@@ -81,7 +82,7 @@ def run(
     repair_rounds: Annotated[
         int | None, typer.Option(min=1, help="repair: how often at most a failed answer is tried again (default: 1).")
     ] = None,
-    shots: ShotsOption = 3,
+    shots: ShotsOption = None,
     dual: DualAgreement,
     predicted_stages: PredictedStagesOption = None,
     prompt_tokens: PromptTokensOption = None,
@@ -133,12 +134,13 @@ def run(
     if track in (Track.FUNCTION, Track.OPTIMISE):
         tokens = FUNCTION_TOKENS if prompt_tokens is None else prompt_tokens
         plain = "zero-shot" if is_dual else technique
-        prompts = make_prompt_builder(sources, plain, shots, seed, tokens, canary=canary, stages=predicted_stages)
+        prompts = make_prompt_builder(sources, plain, shots or 3, seed, tokens, canary=canary, stages=predicted_stages)
+        _refuse_shots(prompts, shots)
         plan = _plan_functions(chosen, execution, prompts, repair_rounds)
         stages = hashlib.sha256(predicted_stages.read_bytes()).hexdigest() if predicted_stages else None
         plan.facts.update(predicted_stages=stages, technique=technique)
     else:
-        passed = {"technique": technique != "zero-shot", "repair_rounds": repair_rounds}
+        passed = {"technique": technique != "zero-shot", "repair_rounds": repair_rounds, "shots": shots}
         refuse_for_tasks(execution, **passed, predicted_stages=predicted_stages, model_mutant="mutant" in names)
         plan, baselines = plan_tasks(chosen, track, execution, prompt_tokens, samples, canary=canary)
         options = replace(options, written=baselines)
@@ -242,6 +244,12 @@ def _plan_functions(
     return RunPlan(benchmark, instances, engine, request, lambda: SampleJudge(pool), facts)
 
 
+def _refuse_shots(prompts: "PromptBuilder", shots: int | None) -> None:
+    if shots is not None and not prompts.technique.uses_examples:
+        what, fix = f"{prompts.technique.name} does not use --shots", "remove it, or pass a few-shot --technique"
+        raise DLBenchError(what, where="--shots", fix=fix)
+
+
 def _read_kept(path: Path, benchmark: "TrackBenchmark") -> "list[Sample]":
     from dlbench.runs.samples import parse_samples
 
@@ -269,7 +277,7 @@ def prompt(
     instance: Annotated[str, typer.Argument(help="Id of an instance.")],
     benchmark: BenchmarkOption = None,
     technique: Annotated[str, typer.Option(help="Prompting technique: {techniques}.")] = "zero-shot",
-    shots: ShotsOption = 3,
+    shots: ShotsOption = None,
     predicted_stages: PredictedStagesOption = None,
     prompt_tokens: PromptTokensOption = None,
     seed: Annotated[int, typer.Option(help="Seed of the choice of examples, as for `run`.")] = 0,
@@ -289,14 +297,18 @@ def prompt(
     tasks = read_tasks(loaded.root)
     known: dict[str, TrackInstance] = {**loaded.instances, **tasks}
     found = find_known(instance, known, "instance")
+    kind = loaded.track if isinstance(found, dataset.Instance) else found.track
+    if track not in (Track.FUNCTION, kind):
+        raise DLBenchError(f"{instance} is a {kind} task", where=f"--track {track}", fix="leave it out")
     if isinstance(found, dataset.Instance):
         tokens = FUNCTION_TOKENS if prompt_tokens is None else prompt_tokens
         prompts = make_prompt_builder(
-            Sources(loaded, log), technique, shots, seed, tokens, canary=canary, stages=predicted_stages
+            Sources(loaded, log), technique, shots or 3, seed, tokens, canary=canary, stages=predicted_stages
         )
+        _refuse_shots(prompts, shots)
         conversation = prompts.build(found)
     else:
-        refuse_for_tasks(technique=technique != "zero-shot", predicted_stages=predicted_stages)
+        refuse_for_tasks(technique=technique != "zero-shot", predicted_stages=predicted_stages, shots=shots)
         conversation = build_task_prompt(loaded, found, prompt_tokens, canary=canary)
     for number, turn in enumerate(conversation.turns):
         if number:
@@ -304,4 +316,4 @@ def prompt(
         for message in turn:
             typer.echo(f"--- {message['role']}\n{message['content']}\n")
     for name, value in conversation.notes.items():
-        log(f"{name}: {value}")
+        log(f"{name}: {(', '.join(map(str, value)) or 'none') if isinstance(value, list) else value}")

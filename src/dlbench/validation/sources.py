@@ -7,7 +7,7 @@ that also occur in a project's source, tests or documentation count as a copy.
 import hashlib
 import json
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -176,8 +176,8 @@ RUN = 5
 _TEXT = {".py", ".md", ".toml", ".txt", ".rst", ".cfg", ".json", ".in", ".yml", ".yaml", ".sh", ".html"}
 
 
-def check_tree(benchmark: Benchmark, log: Callable[[str], None]) -> list[Problem]:
-    """Compare the repository's files with every prepared project."""
+def check_tree(benchmark: Benchmark, projects: Iterable[str], log: Callable[[str], None]) -> list[Problem]:
+    """Compare the repository's files with those of these projects that are prepared."""
     # The checkout that contains the benchmark, or the benchmark's folder alone.
     root = Path(_git(benchmark.root, "rev-parse", "--show-toplevel").strip() or benchmark.root)
     own: dict[int, tuple[str, int]] = {}
@@ -185,7 +185,7 @@ def check_tree(benchmark: Benchmark, log: Callable[[str], None]) -> list[Problem
         for line, run in find_runs(path):
             own.setdefault(hash(run), (path.relative_to(root).as_posix(), line))
     problems: dict[str, Problem] = {}
-    for project in benchmark.projects.values():
+    for project in map(benchmark.projects.__getitem__, projects):
         prepared = prepared_if_ready(project, benchmark.root)
         if prepared is None or root.resolve() in [prepared.tree, *prepared.tree.parents]:
             continue
