@@ -149,7 +149,7 @@ def test_doctor_names_sandboxes_and_projects(dlbench, toy_root):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["show", "toy/toy.core.scael"], "did you mean toy/toy.core.scale"),
+        (["show", "toy/toy.core.scael"], "did you mean toy/toy.core.scale?"),
         (["prompt", "nothing"], "there is no instance 'nothing'"),
         (["list", "--project", "toi"], "there is no project 'toi'"),
         (["list", "--split", "dmeo"], "there is no split 'dmeo'"),
