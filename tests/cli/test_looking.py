@@ -149,7 +149,7 @@ def test_doctor_names_sandboxes_and_projects(dlbench, toy_root):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["show", "toy/toy.core.scael"], "did you mean toy/toy.core.scale?"),
+        (["show", "toy/toy.core.scael"], "did you mean toy/toy.core.scale"),
         (["prompt", "nothing"], "there is no instance 'nothing'"),
         (["list", "--project", "toi"], "there is no project 'toi'"),
         (["list", "--split", "dmeo"], "there is no split 'dmeo'"),
@@ -165,6 +165,10 @@ def test_an_unknown_name_gets_a_clear_message(dlbench, toy_root, arguments, mess
 
 def test_a_project_unlike_every_other_gets_no_suggestion(dlbench):
     assert "did you mean" not in dlbench("list", "--project", "jax").err
+
+
+def test_a_project_like_another_may_be_one_of_an_own_benchmark(dlbench):
+    assert "did you mean zuko? Otherwise name a benchmark of your own" in dlbench("list", "--project", "zukoo").err
 
 
 @pytest.mark.parametrize(("value", "near"), [("train", "training"), ("metrics", "evaluation_metrics"), ("zzz", None)])

@@ -153,7 +153,7 @@ class ComponentConstruction(TaskConstruction):
         if not chosen:
             least, largest = SIZES
             what = f"no class, module or group of {least} to {largest} lines has tests enough"
-            raise NotSuitable(what, where=self.name, fix="choose another project")
+            raise NotSuitable(what, where=self.name, fix="add tests, or choose a larger project")
         return chosen
 
     def _list_candidates(self) -> Iterator[Proposal]:
