@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import multiprocessing
 import threading
 from dataclasses import replace
 
@@ -165,3 +166,27 @@ def test_closing_fails_those_who_wait(toy):
     threading.Timer(0.5, judge.close).start()
     with pytest.raises(dlbench.DLBenchError, match="the judge was stopped"):
         waiting.result()
+    for use in (lambda: judge.judge(ID, RIGHT), lambda: judge.prepare()):
+        with pytest.raises(dlbench.DLBenchError, match="the judge is closed"):
+            use()
+
+
+def test_forked_process_gets_an_error_and_leaves_the_judge_alone(judge):
+    """Its threads do not exist there: a data loader that is forked would wait forever."""
+    context = multiprocessing.get_context("fork")
+    answers = context.SimpleQueue()
+
+    def ask() -> None:
+        with judge:
+            try:
+                answers.put(str(judge.judge(ID, RIGHT).status))
+            except dlbench.DLBenchError as error:
+                answers.put(error.what)
+
+    child = context.Process(target=ask, daemon=True)
+    child.start()
+    child.join(60)
+    child.kill()
+    assert not answers.empty()
+    assert answers.get() == "the judge was opened in another process"
+    assert judge.judge(ID, RIGHT).passed

@@ -99,6 +99,7 @@ class Judge:
         self.rewards = tuple(Reward)[: 2 if fail_fast else 4 if graded else 3]
         """The kinds of rewards that every verdict has."""
         self._cached, self._log, self._lock, self._building = cached, log, Lock(), Lock()
+        self._process, self._is_closed = os.getpid(), False
 
     @cached_property
     def _judge(self) -> SampleJudge:
@@ -118,6 +119,7 @@ class Judge:
 
     def prepare(self, *projects: str) -> None:
         """Build the environments of these projects, or of all that the benchmark's instances need."""
+        self._check_usable()
         for name in projects or dict.fromkeys(one.project for one in self.benchmark.instances.values()):
             if name in self.pool.prepared:
                 continue  # without the lock: another project may be built for minutes
@@ -161,11 +163,22 @@ class Judge:
 
     def close(self) -> None:
         """Stop the workers. A caller that waits gets an error."""
+        if self._process != os.getpid():
+            return  # the workers belong to the process that opened the judge
         with self._lock:
+            self._is_closed = True
             if "_judge" in self.__dict__:
                 self._judge.close()
             if self._cluster is not None:
                 self._cluster.close()
+
+    def _check_usable(self) -> None:
+        # the threads that serve the queue do not exist in a forked process, so a caller would wait forever
+        if self._process != os.getpid():
+            fix = "open a judge in each process, or let all of them ask one `dlbench serve`"
+            raise DLBenchError("the judge was opened in another process", fix=fix)
+        if self._is_closed:
+            raise DLBenchError("the judge is closed", fix="open another")
 
     def __enter__(self) -> Self:
         return self

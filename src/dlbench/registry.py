@@ -75,9 +75,10 @@ def find_known(name: str, known: Mapping[str, Member], kind: str, where: str = "
     if name in known:
         return known[name]
     near = list_near(name, known)
-    fix = "`dlbench list` shows what there is; name a benchmark of your own by --benchmark"
+    own = "name a benchmark of your own by --benchmark"
+    fix = f"`dlbench list` shows what there is; {own}"
     if len(known) <= _FEW:
         fix = f"use one of: {', '.join(known)}"
     if near:
-        fix = f"did you mean {' or '.join(near)}?"
+        fix = f"did you mean {' or '.join(near)}?" + (f" Otherwise {own}" if len(known) > _FEW else "")
     raise DLBenchError(f"there is no {kind} {name!r}", where=where, fix=fix)

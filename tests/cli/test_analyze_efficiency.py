@@ -63,7 +63,7 @@ def test_runs_that_cannot_be_measured_are_rejected(run, write_run, toy_root):  #
     for arguments, message in (
         ((write_run("bare", {SCALE: "pass"}),), "there are no samples here"),
         ((run, "--instance", STEP), "no candidate among the chosen instances passes"),
-        ((run.parent,), "there are no verdicts here"),
+        ((run.parent,), "pass the runs in it: "),
         ((run, "--sandbox", "tinfoil"), "tinfoil"),
     ):
         ended = run_cli("analyze", "efficiency", *arguments, "--benchmark", toy_root)

@@ -180,6 +180,10 @@ def test_a_project_unlike_every_other_gets_no_suggestion(dlbench):
     assert "did you mean" not in dlbench("list", "--project", "jax").err
 
 
+def test_a_project_like_another_may_be_one_of_an_own_benchmark(dlbench):
+    assert "did you mean zuko? Otherwise name a benchmark of your own" in dlbench("list", "--project", "zukoo").err
+
+
 @pytest.mark.parametrize(("value", "near"), [("train", "training"), ("metrics", "evaluation_metrics"), ("zzz", None)])
 def test_a_wrong_label_is_answered_with_close_ones(dlbench, value, near):
     ended = dlbench("list", "--stage", value)

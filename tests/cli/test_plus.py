@@ -25,6 +25,8 @@ def read_verdicts(out):
 
 @pytest.mark.slow
 def test_wrong_code_that_passes_the_tests_is_found(dlbench, toy_root, tmp_path, write_samples):
+    alone = dlbench("construct", "plus", "--solutions", write_samples(*list_samples(RIGHT)), "--benchmark", toy_root)
+    assert "no instance has two solutions" in alone.err
     solutions = write_samples(*list_samples(RIGHT, OTHER))
     chosen = dlbench(
         *("construct", "plus", "--solutions", solutions, "--benchmark", toy_root, "--mutants", "6", "--workers", "1")
@@ -36,7 +38,8 @@ def test_wrong_code_that_passes_the_tests_is_found(dlbench, toy_root, tmp_path, 
     assert 0 < record.killed <= record.killed_plus <= record.mutants <= 6
 
     again = dlbench("construct", "plus", "--solutions", solutions, "--benchmark", toy_root)
-    assert "0 instances have further inputs" in again.out  # those that have a record are kept
+    assert "0 instances have further inputs" in again.out
+    assert "1 instances have a record" in again.err
 
     samples = write_samples(*list_samples(RIGHT, WRONG))
     for name, more in (("plus", []), ("plain", ["--no-plus"])):

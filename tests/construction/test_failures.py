@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dlbench.cli import app
-from dlbench.construction import StepMissing, WorkFolder, for_each_project
+from dlbench.construction import StepMissing, WorkFolder, describe_losses, for_each_project
 from dlbench.construction.history import find_recent_projects
 from dlbench.construction.pipeline import run_all
 from dlbench.construction.project_spec import ProjectSpec
@@ -133,3 +133,15 @@ def test_failed_lookup_does_not_affect_other_recent_projects(index: Index) -> No
     )
     assert [spec.name for spec in fresh] == ["tiny-net"]
     assert [row["project"] for row in left_out] == ["strange", "nowhere"]
+
+
+def test_user_is_told_which_test_fails_and_why_functions_are_left_out(tmp_path: Path) -> None:
+    work = WorkFolder(tmp_path)
+    tests = [("a", "passed", ""), ("b", "failed", "tests/t.py:3: in b\nE   assert 1 == 2\nE    +  where")]
+    work.write("trace", ({"id": one, "outcome": outcome, "message": why} for one, outcome, why in tests), "mine")
+    rows = [{"id": "f", "kept": True, "reason": ""}, {"id": "g", "kept": False, "reason": "too_short"}]
+    work.write("screened", rows, "mine")
+    assert list(describe_losses(work, "mine")) == [
+        f"1 tests do not pass, such as b: assert 1 == 2 (all: {tmp_path}/mine/trace.jsonl)",
+        f"left out when screened: too_short 1 (why: {tmp_path}/mine/screened.jsonl)",
+    ]

@@ -162,6 +162,9 @@ def test_repository_gives_the_project_its_name(text: str, name: str) -> None:
 def test_missing_folder_is_reported_and_not_looked_up(ours: Path, stranger: Index) -> None:
     with pytest.raises(DLBenchError, match="there is no such folder or file"):
         parse_spec("./nowhere")
+    Path("bare").mkdir()
+    with pytest.raises(DLBenchError, match="the folder has no Python file"):
+        parse_spec("./bare")
     assert stranger.requests == []
 
 

@@ -40,6 +40,8 @@ def test_errors_that_a_retry_cannot_help_are_raised_at_once(service):
 def test_client_without_a_server_gives_up(caplog):
     with pytest.raises(dlbench.DLBenchError, match=r"gave up after 0.5 s: no connection"):
         JudgeClient("http://127.0.0.1:1", TOKEN, patience=0.5).judge(ID, RIGHT)
+    with pytest.raises(dlbench.DLBenchError, match=r"fix: write http://127.0.0.1:1"):
+        JudgeClient("127.0.0.1:1", TOKEN)
     assert "next attempt in" in caplog.text
     assert all(len(record.getMessage()) < 120 for record in caplog.records)
 

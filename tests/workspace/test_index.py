@@ -28,7 +28,7 @@ def closed_port() -> int:
 def test_file_is_fetched_through_relative_links(index: Index, pinned: str, tmp_path: Path, messages: list[str]) -> None:
     download("Tiny.Net", NAME, pinned, tmp_path / "in" / NAME, messages.append)
     assert (tmp_path / "in" / NAME).read_bytes() == (index.files / NAME).read_bytes()
-    assert messages == [f"fetching {NAME}"]
+    assert messages == [f"fetching {NAME} from 127.0.0.1"]
     assert index.requests == ["/simple/tiny-net/", f"/files/{NAME}"]
 
 

@@ -191,21 +191,24 @@ def _run_steps(
     seconds: float,
     since: date | None = None,
 ) -> None:
-    from dlbench.construction import WorkFolder, summarize_project
-    from dlbench.construction.labelling.catalogue import read_catalogue
+    from dlbench.construction import WorkFolder, describe_losses, summarize_project
     from dlbench.construction.pipeline import run_all
 
     need_construction()
     folder, engine = WorkFolder(work), make_construction_engine(options)
     failed = run_all(engine, folder, specs, log, workers=options.count, most=most, seconds=seconds, since=since)
+    admissible = 0
     for spec in specs:
         if spec.name not in failed:
             row = summarize_project(folder, spec.name)
+            admissible += row["admissible"]
             typer.echo(", ".join(f"{key} {value}" for key, value in row.items() if value is not None))
+            for line in describe_losses(folder, spec.name):
+                typer.echo(f"  {line}")
     report_failures(failed)
     if len(failed) == len(specs):
         raise DLBenchError("every project was left out", where=str(work), fix="fix the reasons above and run it again")
-    if read_catalogue(folder):
+    if admissible:
         option = "" if work == WORK else f" --work {work}"
         typer.echo(f"next: dlbench construct review{option}, then dlbench construct write --into BENCHMARK{option}")
         typer.echo(f"or at once: dlbench construct write --into BENCHMARK --accept-all --annotator NAME{option}")
@@ -244,7 +247,13 @@ def plus(
 
     solved, rewritten = read_codes(solutions), read_codes(rewrites or [])
     known = {} if again else read_plus(benchmark.root)
-    instances = [one for one in chosen.instances if one.id in solved and one.id not in known]
+    enough = [one for one in chosen.instances if len(solved.get(one.id, ())) > 1]
+    if not enough:
+        fix = "pass the solutions of two or more independent authors: --solutions A.jsonl --solutions B.jsonl"
+        raise DLBenchError("no instance has two solutions", where=", ".join(map(str, solutions)), fix=fix)
+    instances = [one for one in enough if one.id not in known]
+    if len(instances) < len(enough):
+        log(f"{len(enough) - len(instances)} instances have a record; --again chooses their inputs again")
     tasks = [PlusTask(one, tuple(solved[one.id]), tuple(rewritten.get(one.id, ())), mutants) for one in instances]
     pool = open_pool(make_engine(workers), prepare_projects(benchmark, instances), workers.count)
     counts: Counter[str] = Counter()

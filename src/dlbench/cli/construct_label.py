@@ -132,6 +132,8 @@ def write(
     if accept_all != bool(annotator):
         raise DLBenchError("--accept-all and --annotator belong together", fix="pass both, or neither")
     folder = WorkFolder(work)
+    if not folder.projects():
+        raise DLBenchError("no project was constructed here", where=str(work), fix="run `dlbench construct run` first")
     made = dataset.load(work / "benchmark")
 
     @cache
@@ -143,7 +145,7 @@ def write(
     for function, why in written.left_out.items():
         typer.echo(f"{function}: left out: {why}")
     if accept_all:
-        log("where nobody voted, a label is the last answer of its guideline: `dlbench construct review` to vote")
+        log("where nobody voted, the labels are the default ones; to choose them, vote in `dlbench construct review`")
     typer.echo(f"{len(written.paths)} instances written to {into}, {len(written.left_out)} functions left out")
     if not written.paths:
         fix = "accept functions with `dlbench construct review`, or all with --accept-all --annotator NAME"

@@ -7,7 +7,7 @@ outlives its work folder, so they can be kept in a file with a line for each pro
 
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import count
 from pathlib import Path
 from statistics import median
@@ -134,6 +134,24 @@ def summarize_project(work: WorkFolder, project: str) -> Row:
         row |= {"measured": len(measured), "admissible": len(good)}
         row["mutation score, median"] = round(median(scores), 2) if scores else None
     return row
+
+
+def describe_losses(work: WorkFolder, project: str) -> Iterator[str]:
+    """Why tests and functions do not count, and the files that say more."""
+    failing = [test for test in work.read("trace", project) if test["outcome"] not in ("passed", "skipped")]
+    if failing:
+        test = failing[0]
+        why = one_line(str(test.get("message") or "").partition("\nE ")[2].partition("\n")[0]) or test["outcome"]
+        yield f"{len(failing)} tests do not pass, such as {test['id']}: {why} (all: {work.path('trace', project)})"
+    found = _explain_project(work, project)
+    for step in _REASONS:
+        if reasons := found.get(f"left out when {step}"):
+            counts = ", ".join(f"{reason} {count}" for reason, count in reasons.items())
+            yield f"left out when {step}: {counts} (why: {work.path(step, project)})"
+
+
+def one_line(text: str, most: int = 160) -> str:
+    return " ".join(text.split())[:most]
 
 
 def summarize_all(work: WorkFolder) -> list[Row]:

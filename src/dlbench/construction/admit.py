@@ -191,7 +191,8 @@ def _drop_tests_passing_on_stubs(warm: Warm, instance: Instance, node: Function,
         found.dropped |= dict.fromkeys([test for test in kept if test not in failing], why)
         kept = [test for test in kept if test in failing]
         if len(kept) < LEAST_TESTS:
-            what = f"{len(kept)} of {found.tried} tests fail when the function {kind.replace('_', ' ')}"
+            stub = kind.replace("_none", " None")
+            what = f"only {len(kept)} of {found.tried} tests fail when the function {stub}; {LEAST_TESTS} are needed"
             raise _Rejected("tests_cannot_tell", what)
     found.tests = kept
 

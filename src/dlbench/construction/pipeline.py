@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from threading import Lock
 
-from dlbench.construction import Row, StepMissing, WorkFolder, for_each_project
+from dlbench.construction import Row, StepMissing, WorkFolder, for_each_project, one_line
 from dlbench.construction.admit import HARNESS_FAULT, MUTANTS, Admission, admit_all, propose_instance
 from dlbench.construction.collect import Collected, list_written_tests, set_up_and_collect
 from dlbench.construction.extract import extract, measure
@@ -166,7 +166,8 @@ class Pipeline:
                 with lock:
                     done += 1
                     journal.append(admission.to_row())
-                    verdict = "admissible" if admission.is_admissible else admission.reason
+                    why = f"{admission.reason}: {one_line(admission.detail)}"
+                    verdict = "admissible" if admission.is_admissible else why
                     self.log(f"{self.name}: {done} of {len(waiting)}: {admission.id.partition('/')[2]}: {verdict}")
 
             for row, tests in chosen:

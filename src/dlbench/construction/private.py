@@ -46,6 +46,8 @@ def locate(text: str) -> tuple[str, str, str]:
     if not path.exists():
         fix = "check the path; write git+URL for a repository, and a name without a slash for a package on the index"
         raise DLBenchError("there is no such folder or file", where=text, fix=fix)
+    if path.is_dir() and not any(path.rglob("*.py")):
+        raise DLBenchError("the folder has no Python file", where=text, fix="give the folder that has pyproject.toml")
     return _slug(_name_and_version(path)[0]), str(path), ""
 
 

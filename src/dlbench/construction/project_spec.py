@@ -107,7 +107,7 @@ def _complete(project: Project, tree: Path, spec: ProjectSpec, package: Package)
     detected = libraries.framework if libraries.framework in set(Framework) else Framework.NUMPY
     tests = find_tests(layout.tests, spec)
     if not tests:
-        fix = "choose another project; a wheel seldom contains tests: give a source archive, a folder or a repository"
+        fix = "add test_*.py or *_test.py; a wheel seldom has tests: give a source archive, a folder or a repository"
         raise DLBenchError("the source contains no tests", where=spec.name, fix=fix)
     folder = os.path.commonpath([PurePosixPath(test).parent for test in tests])
     fields = {

@@ -85,6 +85,8 @@ def read_head(folder: Path) -> Run:
     """A run without its verdicts, which are most of the data."""
     if not (folder / VERDICTS).is_file():
         fix = "pass a folder that `run` or `evaluate` wrote"
+        if inside := sorted(str(path.parent) for path in folder.glob(f"*/{VERDICTS}")):
+            fix = f"pass the runs in it: {' '.join(inside)}"
         raise DLBenchError("there are no verdicts here", where=str(folder), fix=fix)
     config = _read_config(folder / CONFIG) if (folder / CONFIG).is_file() else {}
     return Run(folder, config, [])

@@ -36,6 +36,8 @@ class JudgeClient:
     """
 
     def __init__(self, url: str, token: str | None = None, *, patience: float = 900.0) -> None:
+        if not url.startswith(("http://", "https://")):
+            raise DLBenchError("the address has no scheme", where=url, fix=f"write http://{url}")
         self._url, self._patience, self._is_reached = url.rstrip("/"), patience, False
         self._session = requests.Session()
         self._session.headers["Authorization"] = f"Bearer {token or os.environ.get('DLBENCH_TOKEN', '')}"

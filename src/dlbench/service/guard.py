@@ -133,7 +133,11 @@ class Guard:
             what = f"the request was not complete after {self._settings.client_timeout:g} s"
             raise Refused(408, what, fix="send it faster, or fewer candidates at once") from None
         if size > most:
-            raise Refused(413, f"the request has more than {most} bytes", fix="send fewer candidates at once")
+            raise Refused(
+                413,
+                f"the request has more than {most} bytes",
+                fix="send fewer or shorter candidates; `dlbench serve --max-body` sets the limit",
+            )
         body = [{"type": "http.request", "body": b"".join(parts)}]
 
         async def replay() -> Message:

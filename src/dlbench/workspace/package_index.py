@@ -116,7 +116,7 @@ def download(project_name: str, filename: str, sha256: str, target: Path, log: L
                 files = {file.filename: file.url for file in _list_files(page, is_index, project_name, web)}
                 listed += files
                 if filename in files:
-                    log(f"fetching {filename}")
+                    log(f"fetching {filename} from {urlsplit(page).hostname or page}")
                     return _save(web, files[filename], page, sha256, target)
             except Unreachable as problem:
                 unreachable.append(str(problem))

@@ -67,7 +67,7 @@ def _git(source: GitSource, folder: Path, *arguments: str) -> str:
     if done.returncode:
         message = " ".join(redacted(done.stderr).split()[-60:])
         what = f"revision {source.rev} could not be fetched: git {arguments[0]} says: {message}"
-        fix = "check url and rev in the project's record and the connection, and run the same command again"
+        fix = "check the address, the revision and the connection, and run the same command again"
         raise DLBenchError(what, where=redacted(source.url), fix=fix)
     return done.stdout
 
