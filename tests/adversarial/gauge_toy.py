@@ -251,8 +251,8 @@ def test_by_limit_of_gauges(monkeypatch):
 """,
     "exact": """def test_exact(monkeypatch):
     monkeypatch.setattr(core, "FACTOR", 3)
-    assert exact("1.1") == Decimal("1.1") * 3
-    assert exact("5") == Decimal(5) * 3
+    assert exact("11.1") == Decimal("11.1") * 3
+    assert exact("50") == Decimal(50) * 3
 """,
 }
 _HEAD = """from decimal import Decimal
