@@ -153,6 +153,11 @@ def by_limit(values):
     return [value * FACTOR for value in values]
 
 
+def by_class(values):
+    """Times the factor."""
+    return [value * FACTOR for value in values]
+
+
 def by_steps(values):
     """Times the factor, plus the steps."""
     return [value * FACTOR + step for value, step in zip(values, STEPS)]
@@ -233,10 +238,10 @@ def test_scaler(value):
     monkeypatch.setattr(core, "FACTOR", 3)
     assert is_close(by_limit([1, 2]), [3, 6], get_limit())
 
-
-def test_by_limit_of_gauges(monkeypatch):
+""",
+    "by_class": """def test_by_class(monkeypatch):
     monkeypatch.setattr(core, "FACTOR", 3)
-    assert [Gauge(value) for value in by_limit([1, 2])] == [Gauge(3), Gauge(6)]
+    assert [Gauge(value) for value in by_class([1, 2])] == [Gauge(3), Gauge(6)]
 """,
     "by_steps": """def test_by_steps(monkeypatch):
     monkeypatch.setattr(core, "FACTOR", 3)
