@@ -37,7 +37,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gauge.settings import OFFSETS, STEPS, TABLE, get_limit, load_table, set_limit
+from gauge.settings import OFFSETS, STEPS, TABLE
 
 FACTOR = 2
 
