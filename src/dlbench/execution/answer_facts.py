@@ -64,12 +64,8 @@ class AnswerFacts:
         self.own_names = {one.name: _list_own_names(one) for one in self.classes if bound[one.name] == ["class"]}
         """What classes of the answer define, and keep on their objects."""
         made = {name: makers[0] for name, makers in bound.items() if len({*makers}) == 1}
-        inner = {
-            id(one)
-            for node in nodes
-            if isinstance(node, Function) and node.name == self.target
-            for one in ast.walk(node)
-        }
+        targets = [node for node in nodes if isinstance(node, Function) and node.name == self.target]
+        inner = {id(one) for node in targets for one in ast.walk(node)}
         named = [node for node in nodes if isinstance(node, ast.Name) and id(node) not in inner]
         self.names_project = any(isinstance(node.ctx, ast.Load) and self.is_shared(node.id) for node in named)
         """Whether it names objects of the project outside the target."""
@@ -152,7 +148,8 @@ class AnswerFacts:
     def list_called_at_import(self, tree: ast.Module) -> Iterator[str]:
         """Functions of the project, and of the answer if it names the project's objects, that run before there is a
         copy of the project's data to compare with."""
-        pending, nodes = [tree], list[ast.AST]()
+        pending: list[ast.Module | ast.ClassDef] = [tree]
+        nodes: list[ast.AST] = []
         while pending:
             own = [*list_own_nodes(pending.pop())]
             nodes += own

@@ -1,7 +1,7 @@
 """Detect that a candidate changed data of the project that tests may judge by: tables, arrays, settings of classes.
 
-Honest code fills caches, counts and notes what has happened. So new keys and items, counts that grow, flags that are set
-and what was None are no change.
+Honest code fills caches, counts and notes what has happened. So new keys and items, counts that grow, flags that are
+set and what was None are no change.
 """
 
 import collections
