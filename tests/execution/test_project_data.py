@@ -2,7 +2,7 @@
 
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -16,13 +16,13 @@ class Base:
 
 
 @pytest.fixture
-def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[types.ModuleType]:
+def toy(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
     module = types.ModuleType("toy_data")
     kind = type("Kind", (Base,), {"__module__": "toy_data", "limit": 1e-6, "count": 0})
     module.__dict__.update(__file__="/tree/toy_data.py", Kind=kind, STEPS=[1, [2, 3]], OFFSETS=np.ones(3), LIMIT=1e-6)
     module.__dict__.update(TABLE={"tolerance": 1e-6, "sizes": [1], "use": len}, count=3, has_warned=False, made=None)
     monkeypatch.setitem(sys.modules, "toy_data", module)
-    yield module
+    return module
 
 
 CHANGES: dict[str, Callable[[types.ModuleType], object]] = {

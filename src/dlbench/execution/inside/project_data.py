@@ -31,7 +31,7 @@ def keep_data(is_project: Callable[[str], bool]) -> Callable[[], list[str]]:
             continue
         classes = [one for one in [*names.values()] if isinstance(one, type) and one.__module__ == name]
         for place, held in [(name, names), *((f"{name}.{one.__qualname__}", vars(one)) for one in classes)]:
-            copies = {key: _copy(value, _DEPTH) for key, value in held.items() if not key.startswith("__")}
+            copies = {key: _copy(value, _DEPTH) for key, value in held.items() if str(key)[:2] != "__"}
             kept.append((place, held, {key: copy for key, copy in copies.items() if copy is not None}))
 
     def find_changed() -> list[str]:
@@ -54,15 +54,15 @@ def _copy(value: Any, depth: int) -> Any:  # noqa: ANN401 - any value
         return value
     if kind.__name__ == "ndarray" and kind.__module__ == "numpy":
         return (kind, value.tobytes()) if value.nbytes <= _MOST_BYTES and not value.dtype.hasobject else None
-    if not depth or (kind not in _CODE and hasattr(kind, "__len__") and len(value) > _MOST_ITEMS):
+    if kind in _CODE:
+        return (kind, value) if depth < _DEPTH else None
+    if not depth or kind not in (*_FILLED, *_DICTS, set, frozenset) or len(value) > _MOST_ITEMS:
         return None
     if kind in _FILLED:
         return kind, [_copy(one, depth - 1) for one in value]
     if kind in _DICTS:
         return kind, {key: _copy(one, depth - 1) for key, one in value.items()}
-    if kind in (set, frozenset):
-        return kind, set(value)
-    return (kind, value) if kind in _CODE and depth < _DEPTH else None
+    return kind, set(value)
 
 
 def _is_changed(copy: Any, value: Any, *, may_grow: bool = True) -> bool:  # noqa: ANN401
