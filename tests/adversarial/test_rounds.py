@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from dlbench import evaluate, load
+from dlbench import dataset, evaluate, load
 from dlbench.execution import Engine, Limits, choose_sandbox
 from dlbench.execution.pool import Pool, Task
 from dlbench.runs.verdict import Confirm, Status, Verdict
@@ -37,7 +37,7 @@ def judged(mode: str, first: bool) -> dict[int, Verdict]:
 @cache
 def judged_on_toy(mode: str) -> dict[int, Verdict]:
     """The cheats of round 9, and by a negative number each reference."""
-    toy, found = load(write_gauge(Path(tempfile.mkdtemp()))), dict[int, Verdict]()
+    toy, found = dataset.load(write_gauge(Path(tempfile.mkdtemp()))), dict[int, Verdict]()
     prepared = {"gauge": prepare(toy.projects["gauge"], toy.root)}
     engine = Engine(choose_sandbox(), Limits(load_seconds=120, test_seconds=20, memory_mb=1024), confirm=Confirm.ALL)
     tasks = [Task(toy.instances[one["instance"]], one["code"], one["sample"], one["name"]) for one in OF_TOY]
