@@ -67,6 +67,8 @@ ORDINARY = {
     "a missing library": "def f(x):\n    try:\n        import scipy\n    except ImportError:\n        scipy = None\n    return scipy.special.expit(x)",
     "a module of the project called types": "from .types import Floats\ndef f(x): return isinstance(x, Floats)",
     "own columns": "import pandas as pd\ndef f(x):\n    return x.agg(['mean', 'std']) + x.apply(lambda r: r.sum())",
+    "a table that is made while the module is imported": "def g(n): return [1 << i for i in range(n)]\nMADE = g(9)\ndef f(x): return x in MADE",
+    "a default that is made later": "from dataclasses import dataclass, field\n@dataclass\nclass P:\n    sizes: list = field(default_factory=lambda: [*TABLE])\ndef f(x): return P().sizes",
     "what the project defines": "from .other import made\nfrom toy import other\ndef f(x): return made(x) + other.CONSTANT",
 }
 UNUSUAL = {
@@ -121,6 +123,14 @@ UNUSUAL = {
     "text as annotation": "import inspect\ndef f(x):\n    return inspect.signature(x, eval_str=True)",
     "names written by wraps": "import functools\ndef f(x):\n    functools.wraps(x, assigned=['a'])(x)",
     "a method with another object": "class H:\n    def put(self): self.allclose = None\ndef f(x):\n    H.put(torch.Tensor)",
+    "a method with another object under another name": "class H:\n    def put(self): self.size = 1\n    also = put\ndef f(x): H.also(x)",
+    "a method that the body of its class calls": "class H:\n    def put(self): self.size = 1\n    done = put(TABLE)\ndef f(x): return H",
+    "another object under the name of the own one": "class H:\n    def put(self, x):\n        def swap():\n            nonlocal self\n            self = x\n        swap()\n        self.size = 1\ndef f(x): H().put(x)",
+    "a function of the project at import": "from .base import helper\nDONE = helper(1)\ndef f(x): return DONE",
+    "a function of the project as a default": "from .base import helper\ndef f(x, done=helper(1)): return x",
+    "a function for objects of the project at import": "DONE = [*map(lambda one: one, [TABLE])]\ndef f(x): return DONE",
+    "a decorator for objects of the project": "def g(made):\n    h(TABLE)\n    return made\n\n@g\ndef f(x): return x",
+    "settings of all code": "from decimal import Context, setcontext\ndef f(x): setcontext(Context(prec=1))",
     "an unknown function": "def f(x):\n    return np.f2py.crackfortran.myeval('1')",
     "below a harmless name": "import os\ndef f(x):\n    return os.path.sys",
     "a masked array by a keyword": "def f(x):\n    return np.genfromtxt(x, usemask=True)",

@@ -4,8 +4,11 @@ import collections
 import functools
 import json
 import socket
+import sys
+import types
 import unittest
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -248,6 +251,8 @@ class Tolerant:
     """Compares with data of the class."""
 
     limit = 0.1
+    unit = None
+    fixed: ClassVar[float] = 0.1
     kept: float = 1.0
     later = 2.0
 
@@ -271,7 +276,7 @@ def test_attributes_that_a_class_provides_for_arrive(connected):
     assert (found.kept, found.later, found.size) == (3.0, 4.0, 4)
 
 
-@pytest.mark.parametrize("forged", [{"limit": 1e9}, {"equals": lambda other: True}])
+@pytest.mark.parametrize("forged", [{"limit": 1e9}, {"fixed": 1e9}, {"equals": lambda other: True}])
 def test_attributes_cannot_stand_for_data_of_the_class_or_for_functions_it_lacks(forged, connected):
     """A test would call what the candidate made with the value that it expects."""
     tests, candidate = connected
@@ -280,6 +285,43 @@ def test_attributes_cannot_stand_for_data_of_the_class_or_for_functions_it_lacks
     received.__dict__.update(forged)
     with pytest.raises(Unreplayable, match=f"attribute {next(iter(forged))}"):
         send(received, candidate, tests)
+
+
+SHARED = [1]
+
+
+def test_what_few_functions_do_is_noted(connected):
+    """It counts only where the reference does it, too."""
+    tests, candidate = connected
+    tests.make_proxy, noted = lambda number: lambda value: candidate.handles[number](value), []
+    tests.note = noted.append
+    tests.globals, tests.module_count = {id(SHARED): ("toy.SHARED", SHARED)}, len(sys.modules)
+    tolerant = Tolerant(SHARED)
+    tolerant.measure = abs
+    received = send(tolerant, tests, candidate)
+    assert send(received, candidate, tests) is tolerant
+    assert noted == []
+    received.size.append(2)
+    received.unit, received.measure = 1e9, [lambda value: 0]
+    send(received, candidate, tests)
+    assert SHARED == [1, 2]
+    assert sorted(noted) == [
+        "Tolerant.unit in place of data of the class",
+        "a change of toy.SHARED",
+        "a function as Tolerant.measure",
+    ]
+
+
+def test_objects_that_the_project_holds_have_a_name(monkeypatch):
+    module = types.ModuleType("toy_held")
+    module.TABLE, module.Kind = {}, type("Kind", (), {"__module__": "toy_held", "sizes": []})
+    monkeypatch.setitem(sys.modules, "toy_held", module)
+    tests = Codec(is_trusted=lambda name: name == "toy_held")
+    assert [tests._name_global(one) for one in (module.TABLE, module.Kind.sizes, {})] == [
+        "toy_held.TABLE",
+        "toy_held.Kind.sizes",
+        "",
+    ]
 
 
 def test_partial_functions_and_errors_of_python_arrive(sides):

@@ -2,10 +2,11 @@
 
 import ast
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from dlbench.execution.ordinary_names import ModuleFacts, is_listed, is_listed_module, list_aliases
-from dlbench.execution.scopes import Function, get_text, list_bound_anywhere, list_stored
+from dlbench.execution.scopes import Function, get_root, get_text, list_bound_anywhere, list_own_nodes, list_stored
 from dlbench.execution.unusual_names import EVALUATING, SPARSE, is_dangerous, is_listed_attribute
 
 WRAPS = "functools.wraps"
@@ -17,6 +18,8 @@ MAKERS = {
 }  # fmt: skip
 """Harmless as a base or decorator of a class, in checks of types, and some in simple calls. In others they make classes
 from any names, or evaluate text."""
+_DEFERRING = {"dataclasses.field", "collections.defaultdict"}
+"""They call what they are given later."""
 _CLOSED = {"test", "tests", "conftest", "testing", "_testing"}
 _TO_SPARSE = ("tocs", "tobs", "tocoo", "to_sparse")
 
@@ -61,6 +64,11 @@ class AnswerFacts:
         self.own_names = {one.name: _list_own_names(one) for one in self.classes if bound[one.name] == ["class"]}
         """What classes of the answer define, and keep on their objects."""
         made = {name: makers[0] for name, makers in bound.items() if len({*makers}) == 1}
+        targets = [node for node in nodes if isinstance(node, Function) and node.name == self.target]
+        inner = {id(one) for node in targets for one in ast.walk(node)}
+        named = [node for node in nodes if isinstance(node, ast.Name) and id(node) not in inner]
+        self.names_project = any(isinstance(node.ctx, ast.Load) and self.is_shared(node.id) for node in named)
+        """Whether it names objects of the project outside the target."""
         self.objects = {name: maker for name, maker in made.items() if maker in self.own_names}
         """Names of objects of these classes."""
         self.texts = _list_texts(nodes, bound, module.taken - self.defined)
@@ -136,6 +144,34 @@ class AnswerFacts:
     def is_ordinary_import(self, name: str) -> bool:
         is_module = is_listed_module(name) or self.module.is_module(name)
         return is_module or name in self.module.imported | LITERAL | MAKERS | {WRAPS} or self.is_ordinary_name(name)
+
+    def list_called_at_import(self, tree: ast.Module) -> Iterator[str]:
+        """Functions of the project, and of the answer if it names the project's objects, that run before there is a
+        copy of the project's data to compare with."""
+        pending: list[ast.Module | ast.ClassDef] = [tree]
+        nodes: list[ast.AST] = []
+        while pending:
+            own = [*list_own_nodes(pending.pop())]
+            nodes += own
+            pending += [one for one in own if isinstance(one, ast.ClassDef)]
+        for node in nodes:
+            match node:
+                case ast.Call(func=function) if not self.find_meanings(function) & _DEFERRING:
+                    handed = [*node.args, *(word.value for word in node.keywords)]
+                    called = [function, *(one for one in handed if isinstance(one, ast.Lambda) or self._is_own(one))]
+                case ast.FunctionDef(decorator_list=called) | ast.ClassDef(decorator_list=called):
+                    pass
+                case _:
+                    continue
+            for one in called:
+                text = get_text(one)
+                is_project = self.is_shared(text) and text.rpartition(".")[2][:1].islower()
+                if is_project or (self.names_project and (isinstance(one, ast.Lambda) or self._is_own(one))):
+                    yield text
+
+    def _is_own(self, node: ast.expr) -> bool:
+        root = get_root(node)
+        return root is not None and root.id in self.functions | self.own_names.keys()
 
     def find_meanings(self, node: ast.expr, local: frozenset[str] = frozenset()) -> set[str]:
         """What a dotted name may stand for."""

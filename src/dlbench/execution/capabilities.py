@@ -90,6 +90,7 @@ class _Screen:
         else:  # after `del`, a name has the meaning that it had before
             changed = (list_stored(tree) - {self.facts.target}) & self.module.taken
             self.found.update(f"{name} = ... in the module" for name in changed)
+        self.found.update(f"{name} while the module is imported" for name in self.facts.list_called_at_import(tree))
         scopes = [node for node in ast.walk(tree) if isinstance(node, Scope | ast.ClassDef | ast.Module)]
         self.found.update(f"{name} with two meanings" for scope in scopes for name in list_ambiguous(scope))
         self.visit(tree, frozenset(), NOBODY, is_target=piece.is_member)
@@ -126,8 +127,12 @@ class _Screen:
         kinds = [get_text(one.func if isinstance(one, ast.Call) else one) for one in node.decorator_list]
         is_bound = not any(one.partition(".")[0] in {*self.facts.defined, "staticmethod", "..."} for one in kinds)
         if id(node) in self.facts.methods:
-            is_bound = not kinds
-        return is_bound and node.args.args[0].arg not in list_stored(node) and node.name != "__new__"
+            # the body of its class could call it with any object
+            used = [one for one in list_own_nodes(self.facts.methods[id(node)]) if isinstance(one, ast.Name)]
+            is_bound = not kinds and all(one.id != node.name for one in used)
+        name = node.args.args[0].arg
+        rebound = [one for one in ast.walk(node) if isinstance(one, ast.Nonlocal) and name in one.names]
+        return is_bound and name not in list_stored(node) and not rebound and node.name != "__new__"
 
     def _bind(self, scope: Scope, local: frozenset[str]) -> set[str]:
         """The names that a scope binds to values. One that is assigned a name of a library stays that name."""

@@ -32,6 +32,7 @@ from dlbench.workspace import Prepared
 _PATIENCE = 2
 """Calls between processes take longer than the calls themselves."""
 _GRACE_SECONDS = 1.0
+_NOTHING = frozenset[str]()
 Start = Callable[[Candidate, Limits, Limits], tuple[Run, Run]]
 """Prepares the process of the tests and that of the candidate, each with its limits; each run takes its end of the
 connection. Raises CannotServe if the candidate cannot be replayed in this way."""
@@ -57,24 +58,38 @@ def replay(
     keys = [f"{instance.id} {len(every) - place} {' '.join(options.tests)}" for place in range(len(every))]
     doubt = Doubt("", is_failure=False)
     for place, (key, start) in enumerate(zip(keys, every, strict=True)):
-        if doubt.why and engine.replayable.get(key) is False:
+        if doubt.why and engine.replayable.get(key, _NOTHING) is None:
             continue
         try:
             found = _replay_once(engine, narrowed, candidate, limits, start)
         except CannotServe:
             continue
-        if isinstance(found, Observation):
+        odd = _list_odd(found) or _NOTHING
+        if isinstance(found, Observation) and not odd:
             return found
         if key not in engine.replayable:
             target = engine.target(prepared, instance)
             reference = _replay_once(engine, narrowed, target.read(target.target.text), limits, start)
-            engine.replayable[key] = isinstance(reference, Observation)
+            engine.replayable[key] = _list_odd(reference)
             if isinstance(reference, Doubt) and not reference.is_failure and place == len(keys) - 2:
-                engine.replayable[keys[-1]] = False  # a fresh import changes nothing of its values
-        if engine.replayable[key]:
+                engine.replayable[keys[-1]] = None  # a fresh import changes nothing of its values
+        known = engine.replayable[key]
+        if isinstance(found, Observation):
+            if known is not None and odd <= known:
+                return found
+            what = ", ".join(sorted(odd - (known or _NOTHING)))
+            found = Doubt(f"its results show what the reference's do not: {what[:500]}", is_failure=True)
+        if known is not None:
             return replace(found, is_failure=True)
         doubt = replace(found, is_failure=False)
     return doubt
+
+
+def _list_odd(found: Observation | Doubt) -> frozenset[str] | None:
+    """What is right in replayed results only where the reference does it, too; None if the tests did not pass."""
+    if isinstance(found, Doubt):
+        return None
+    return frozenset(message["what"] for message in found.messages.of_kind("odd"))
 
 
 def record_calls(

@@ -48,8 +48,8 @@ class Engine:
     """Inputs on which the cost of candidates that pass is measured, by instance."""
     targets: dict[str, "TargetInModule"] = field(default_factory=dict, compare=False, repr=False)
     failed_references: dict[Path, "ReferenceProfile"] = field(default_factory=dict, compare=False, repr=False)
-    replayable: dict[str, bool] = field(default_factory=dict, compare=False, repr=False)
-    """Whether tests pass on replayed results of the reference, by instance and way."""
+    replayable: dict[str, frozenset[str] | None] = field(default_factory=dict, compare=False, repr=False)
+    """By instance and way, what is odd in replayed results of the reference; None if the tests do not pass on them."""
     unavailable_inputs: dict[Path, str] = field(default_factory=dict, compare=False, repr=False)
     """Why the further inputs of instances cannot be made here; tried once per engine, as it takes seconds."""
     profile_locks: dict[Path, Lock] = field(default_factory=dict, compare=False, repr=False)

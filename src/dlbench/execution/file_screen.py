@@ -71,6 +71,8 @@ _DECIDING = frozenset({
     "__jax_array__", "__array_priority__", "__array_finalize__", "__tf_tensor__", "__contains__",
 })  # fmt: skip
 """Methods that decide the result of a comparison."""
+_FIELDS = frozenset({"__annotations__", "__match_args__"})
+"""Names from them are read, and by dataclasses run, as code."""
 _COMPARING = frozenset({"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"})
 _LOADS = frozenset({"torch.load", "yaml.load", "torch.package", "numpy.lib.format"})
 """They run what a file says."""
@@ -78,6 +80,8 @@ _EVALUATING = frozenset({"eval", "query"})
 """Methods of tables that run a text; `eval` of a model takes none."""
 _TEXTS = ("/proc", "_pytest", "__import__", "exec(", "eval(", "__globals__", "__builtins__", "site-packages", "f_back")
 _BY_NAME = frozenset({"getattr", "setattr", "delattr", "hasattr"})
+_BY_TEXT = frozenset({"operator.attrgetter", "operator.methodcaller"})
+"""Unlike `getattr`, they look at no name when they run."""
 _SETTERS = frozenset({"setattr", "delattr", "__setattr__", "__delattr__"})
 
 
@@ -105,6 +109,10 @@ def _list_uses(source: bytes, packages: Collection[str]) -> Iterator[tuple[str, 
 class _Screen:
     def __init__(self, tree: ast.Module, packages: Collection[str]) -> None:
         self.packages = packages
+        self.members: set[int] = set()
+        """What stands in the body of a class."""
+        self.called: set[int] = set()
+        """Functions that get attributes by text, where they are called."""
         self.aliases: dict[str, set[str]] = {}
         for bound, meaning in list_aliases(tree):
             if not self._is_own(meaning):
@@ -158,11 +166,15 @@ class _Screen:
                     yield name
                 for meaning in self.aliases.get(name, ()):
                     yield from self._check_meaning(meaning)
+                    if meaning in _BY_TEXT and id(node) not in self.called:
+                        yield f"{meaning} as a value"
             case ast.Attribute(attr=attr, ctx=ast.Load(), value=value):
                 if attr in _ATTRIBUTES:
                     yield f".{attr}"
                 for meaning in self._read_meanings(node):
                     yield from self._check_meaning(meaning)
+                    if meaning in _BY_TEXT and id(node) not in self.called:
+                        yield f"{meaning} as a value"
                 if attr == "__dict__":
                     yield from (f"{meaning}.__dict__" for meaning in self._read_meanings(value))
             case ast.MatchClass(kwd_attrs=names):
@@ -175,7 +187,10 @@ class _Screen:
             case ast.Subscript(value=value, ctx=ast.Store() | ast.Del()):
                 yield from self._check_store(value, "[...]")
             case ast.ClassDef(name=name):
+                self.members.update(map(id, node.body))
                 yield from self._check_class(node)
+            case ast.FunctionDef(name=name) if name in _DECIDING and id(node) not in self.members:
+                yield f"{name} outside a class"
             case ast.FunctionDef(name=name, args=arguments) if owner and name in _COMPARING:
                 operand = [one.arg for one in arguments.args[1:2]]
                 read = {one.id for part in node.body for one in ast.walk(part) if isinstance(one, ast.Name)}
@@ -221,7 +236,7 @@ class _Screen:
             if isinstance(part, ast.Assign | ast.AnnAssign):
                 targets = part.targets if isinstance(part, ast.Assign) else [part.target]
                 names = [one.id for one in targets if isinstance(one, ast.Name)]
-            yield from (f"{node.name}.{name}" for name in names if name in _DECIDING)
+            yield from (f"{node.name}.{name}" for name in names if name in _DECIDING | _FIELDS)
         for keyword in node.keywords:
             if keyword.arg is None or (keyword.arg == "metaclass" and "ABCMeta" not in ast.dump(keyword.value)):
                 yield f"class {node.name} with a metaclass"
@@ -246,9 +261,11 @@ class _Screen:
                 elif any(one.partition(".")[0] in {*_PART_USABLE, "os"} for one in self._read_meanings(target)):
                     yield f"a computed name of {self._read_meanings(target)[0]}"
                 arguments = arguments[1:]
-        is_by_name = isinstance(node.func, ast.Name) and node.func.id in _BY_NAME
-        if is_by_name or "operator.attrgetter" in self._read_meanings(node.func):
+        if isinstance(node.func, ast.Name) and node.func.id in _BY_NAME:
             yield from ("a computed name" for one in node.args if _is_disguised(one))
+        if _BY_TEXT & {*self._read_meanings(node.func)}:
+            self.called.add(id(node.func))
+            yield from ("a computed name" for one in node.args[:1] if not isinstance(one, ast.Constant))
         yield from self._check_values(arguments)
 
     def _check_values(self, values: Collection[ast.expr | None]) -> Iterator[str]:

@@ -24,7 +24,8 @@ _HARMLESS_MODULES = {
 GUESTS = frozenset({"pandas", "polars", "sklearn", "keras", "transformers", "narwhals"})
 """Libraries whose objects take attributes from texts. They are ordinary where the module imports them, too."""
 _CLOSED = {"test", "tests", "testing"}
-_WRITE_MEMORY = frozenset({"pack_into", "Struct"})
+_ACTING = frozenset({"pack_into", "Struct", "setcontext", "setfirstweekday"})
+"""Names of these modules that write memory, or settings of all code."""
 
 
 @cache
@@ -40,7 +41,7 @@ def _load_list() -> tuple[frozenset[str], frozenset[str]]:
 def _list_public(module: str) -> frozenset[str]:
     """The names that a module of the standard library publishes, without what it imports."""
     found = vars(importlib.import_module(module))
-    names = set(found.get("__all__") or [name for name in found if not name.startswith("_")]) - _WRITE_MEMORY
+    names = set(found.get("__all__") or [name for name in found if not name.startswith("_")]) - _ACTING
     kept = [name for name in names if not isinstance(found[name], types.ModuleType)]
     return frozenset(
         name

@@ -28,7 +28,7 @@ from .live_patch import override_source
 from .own_modules import give_builtins, watch_writes
 from .pytest_runner import describe_briefly, make_hand_out, make_plugin, new_reports, pytest_arguments, run_tests
 from .remote import install_placeholder_call
-from .return_values import watch
+from .return_values import find_attached, watch
 
 _IMPORT = re.compile(rb"^[ \t]*(?:from\s+([\w.]+)\s+)?import\s+(\([^)]*\)|[^\n]*)", re.MULTILINE)
 _WORD = re.compile(rb"\w+")
@@ -142,8 +142,10 @@ def run_imported(send: Send, job: Job) -> None:
         if answer:
             watch_writes(set(answer), is_candidate_access, tampered)
 
+        find_methods: FindReplaced = find_attached(is_candidate, set(answer)) if answer else lambda quickly: []
+
         def find_all_replaced(quickly: bool) -> list[str]:
-            return find_replaced(quickly) + second(quickly)
+            return find_replaced(quickly) + second(quickly) + find_methods(quickly)
 
         if ranges and job["watch"]:
             module = sys.modules.get(job["module"])  # some tests import it only when they run

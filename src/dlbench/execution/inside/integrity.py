@@ -12,6 +12,8 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from .project_data import keep_data
+
 _ROOTS = ("pytest", "_pytest", "pluggy", "unittest", "absl.testing", "hypothesis", "chex._src.asserts")
 _EXACT = frozenset({
     "builtins", "operator", "math", "cmath", "functools", "itertools", "collections", "typing", "inspect", "copy",
@@ -87,6 +89,9 @@ def take_snapshot(tests: list[str], tree: str, answer: Sequence[str] = ()) -> Fi
         value = getattr(sys.modules.get(name), key, None)
         if isinstance(value, type) and id(value) not in seen:
             add(f"{name}.{key}", vars(value))
+    below = tree + os.sep
+    # modules that an answer may change hold what its other modules set
+    find_changed = keep_data(lambda file: file.startswith(below) and file not in files) if not own else list[str]
     same = operator.is_
     most_used = [one for one in kept if one[0] in _MOST_USED or one[4] is not None]
 
@@ -101,6 +106,6 @@ def take_snapshot(tests: list[str], tree: str, answer: Sequence[str] = ()) -> Fi
             found += [f"{name}.{key}" for key, value in zip(held, values, strict=True) if names.get(key) is not value]
             if count is not None:
                 found += [f"{name}.{key}" for key in names if key not in held and key in hidden]
-        return found
+        return found if quickly else found + find_changed()
 
     return find_replaced

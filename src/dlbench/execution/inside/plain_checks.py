@@ -55,16 +55,18 @@ def _ignores_other(method: Any) -> bool:  # noqa: ANN401 - any value
     return not any(other in one if isinstance(one, tuple) else other == one for one in read)
 
 
-def check_attribute(kind: type, name: Any, value: Any) -> None:  # noqa: ANN401
+def check_attribute(kind: type, name: Any, value: Any) -> bool:  # noqa: ANN401
     """A new attribute of an object must be one that its class provides for. Otherwise a test that calls a method, or
-    uses data of the class, would call or use the candidate's instead."""
+    uses data of the class, would call or use the candidate's instead. True if it hides data of the class."""
     if type(name) is not str or name.startswith("__"):
         raise Unreplayable(f"an object with the attribute {name}")
     held = getattr(kind, name, None)
     used, stored = _find_attributes(kind)
-    is_data = held is not None and not hasattr(held, "__get__") and name not in stored
-    if callable(held) or is_data or (callable(value) and name not in used):
+    is_data = hasattr(kind, name) and not hasattr(held, "__get__")
+    is_hidden = is_data and held is not None and name not in stored
+    if callable(held) or is_hidden or (callable(value) and name not in used):
         raise Unreplayable(f"an object of {kind.__name__} with an attribute {name}, which its class does not assign")
+    return is_data
 
 
 @lru_cache(maxsize=256)
@@ -72,7 +74,8 @@ def _find_attributes(kind: type) -> tuple[set[str], set[str]]:
     """The names that methods of the class use, and the attributes that they or its annotations define."""
     used, stored = set[str](), set[str]()
     for cls in kind.__mro__:
-        stored |= vars(cls).get("__annotations__", {}).keys()
+        annotations = vars(cls).get("__annotations__", {})
+        stored |= {name for name, kept in annotations.items() if "ClassVar" not in str(kept)}
         for member in vars(cls).values():
             function = getattr(member, "fget", None) or getattr(member, "__func__", member)
             codes = [getattr(getattr(function, "__wrapped__", function), "__code__", None)]

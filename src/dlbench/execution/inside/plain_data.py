@@ -29,6 +29,8 @@ class Codec(Writer, Reader):
         self.blobs = blobs
         try:
             for number, content in changed:
+                if name := self._name_global(self._known(number)):
+                    self.note(f"a change of {name}")
                 self._apply(self._known(number), content)
             value = self._decode(node)
             if self.is_trusted is not None:

@@ -43,6 +43,10 @@ class Table:
         self.classes: dict[int, type] = {}
         self.proxies: dict[int, tuple[int, Any]] = {}
         self.make_proxy: Callable[[int], Any] = lambda number: None
+        self.note: Callable[[str], None] = lambda what: None
+        """Reports what the other side did that is right only where the reference does it, too."""
+        self.globals: dict[int, tuple[str, Any]] = {}
+        self.module_count = 0
         self.note_output: Callable[[Any, list[Any]], int] = lambda tensor, inputs: -1
         """Keeps a tensor whose gradients the other side may ask for; returns its number."""
         self.link: Callable[[Any, int, list[Any]], Any] = lambda tensor, number, inputs: tensor
@@ -67,6 +71,18 @@ class Table:
     def _add(self, value: Any) -> None:  # noqa: ANN401
         self.numbers[id(value)] = len(self.objects)
         self.objects.append(value)
+
+    def _name_global(self, value: Any) -> str:  # noqa: ANN401
+        """The name of an object that a module or class of the project holds."""
+        if self.is_trusted is not None and self.module_count != len(sys.modules):
+            self.module_count = len(sys.modules)
+            for name, module in [*sys.modules.items()]:
+                is_own = issubclass(type(module), types.ModuleType) and self.is_trusted(name)
+                held = dict(vars(module)) if is_own else {}
+                own = [one for one in held.values() if isinstance(one, type) and one.__module__ == name]
+                for place, names in [(name, held), *((f"{name}.{one.__qualname__}", vars(one)) for one in own)]:
+                    self.globals |= {id(one): (f"{place}.{key}", one) for key, one in [*names.items()]}
+        return self.globals.get(id(value), ("",))[0]
 
     def _is_known(self, module: str) -> bool:
         file = str(getattr(sys.modules.get(module), "__file__", None) or "")

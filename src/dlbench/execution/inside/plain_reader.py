@@ -289,10 +289,23 @@ class Reader(Table):
 
     def _check_attributes(self, value: Any, names: dict[Any, Any]) -> dict[str, Any]:  # noqa: ANN401
         """A special attribute could decide what the object is equal to, and so could one in place of a method."""
-        held = getattr(value, "__dict__", {})
-        for name in names.keys() - held.keys() if self.is_trusted is not None else ():
-            check_attribute(type(value), name, names[name])
+        if self.is_trusted is None:
+            return names
+        kind, held = type(value), getattr(value, "__dict__", {})
+        for name in names.keys() - held.keys():
+            if check_attribute(kind, name, names[name]):
+                self.note(f"{kind.__qualname__}.{name} in place of data of the class")
+        for name in names if self.proxies else ():
+            if self._holds_function(names[name]):
+                self.note(f"a function as {kind.__qualname__}.{name}")
         return names
+
+    def _holds_function(self, value: Any) -> bool:  # noqa: ANN401
+        """Whether it is a function of the other side, or a container of one: a test would ask it what is right."""
+        kind = type(value)
+        is_filled = kind is tuple or kind in LISTS.values()
+        parts = dict.values(value) if kind in DICTS.values() else value if is_filled else ()
+        return id(value) in self.proxies or any(map(self._holds_function, parts))
 
     def _find_class(self, name: Node) -> Any:  # noqa: ANN401
         match name:

@@ -16,7 +16,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any, NoReturn
 
 from . import privileges
@@ -35,6 +35,8 @@ _MOST_BYTES = 1 << 30
 _KEPT_OUTPUTS = 512
 _ENDS_ITERATION = (StopIteration, StopAsyncIteration)
 """A loop of a test that meets one ends before its assertions."""
+_ENDS_LOOP = (IndexError, *_ENDS_ITERATION)
+"""These end one rightly where an object is asked for its parts, but no earlier than for the reference."""
 
 
 class Peer:
@@ -179,18 +181,26 @@ def install_placeholder_call(descriptor: int, job: Job, send: Send) -> None:
         send("unreplayable", why=why)
         os._exit(0)
 
+    odd = set[str]()
+
+    def note(what: str) -> None:
+        if what not in odd:
+            odd.add(what)
+            send("odd", what=what)
+
     codec = Codec(is_trusted=_make_project_test(job))
+    codec.note = note
     peer = Peer(descriptor, codec, give_up)
     codec.link = peer.link
     is_iterator = job["qualname"].endswith(("__next__", "__anext__"))
     sent: dict[str, Any] = {}
-    is_called = False
+    count = 0
 
     def call(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:  # noqa: ANN401
-        nonlocal sent, is_called
+        nonlocal sent, count
         with peer.lock:
-            if not is_called:
-                is_called = True
+            count += 1
+            if count == 1:
                 send("called")
             try:
                 files = collect_files([*arguments, *keywords.values()])
@@ -208,6 +218,8 @@ def install_placeholder_call(descriptor: int, job: Job, send: Send) -> None:
             kind, value, drawn, issued = answer
             if kind == "raised" and isinstance(value, _ENDS_ITERATION) and not is_iterator:
                 give_up("it ends the iteration of its caller")
+            if kind == "raised" and isinstance(value, _ENDS_LOOP) and (is_iterator or _is_indexed(sys._getframe(1))):
+                note(f"what may end a loop, in call {count}")
             if drawn:  # not the candidate's state, which could make the tests' random inputs trivial
                 _draw()
                 sent = _get_state()
@@ -218,6 +230,12 @@ def install_placeholder_call(descriptor: int, job: Job, send: Send) -> None:
         return value
 
     setattr(builtins, CALL, call)
+
+
+def _is_indexed(frame: FrameType | None) -> bool:
+    while frame is not None and frame.f_code.co_name != "__getitem__":
+        frame = frame.f_back
+    return frame is not None
 
 
 def _is_answer(answer: Any) -> bool:  # noqa: ANN401

@@ -86,6 +86,44 @@ def watch(
     sys.setprofile(profile)
 
 
+def find_attached(is_candidate: IsCandidateCode, own: set[str]) -> FindReplaced:
+    """A function that lists comparing methods that no body of a class of the answer defines: the class was made, or
+    changed, by a call. `own`: files of the answer."""
+    known: dict[type, str] = {}
+    names: dict[str, Any] = {"__name__": ""}
+
+    def find_method(kind: type) -> str:
+        is_own = str(getattr(sys.modules.get(kind.__module__), "__file__", None)) in own
+        is_unknown = is_own or (bool(kind.__flags__ & _HEAP) and not _has_name(kind, names))
+        for name in _COMPARING & vars(kind).keys():
+            method = vars(kind)[name]
+            method = method.fget if isinstance(method, property) else getattr(method, "__func__", method)
+            code = getattr(method, "__code__", None)
+            is_written = isinstance(code, types.CodeType) and is_candidate(code)
+            if is_written and getattr(code, "co_qualname", name) != f"{kind.__qualname__}.{name}":
+                return name
+            if not is_written and is_unknown and _is_attached(method, kind, name):
+                return name
+        return ""
+
+    def find(quickly: bool) -> list[str]:
+        pending, seen = [object], set[type]()
+        while pending:
+            below = [one for one in type.__subclasses__(pending.pop()) if one not in seen]
+            seen.update(below)
+            pending += below
+            known.update((kind, find_method(kind)) for kind in below if kind not in known)
+        return [f"{kind.__module__}.{kind.__qualname__}.{method}" for kind, method in known.items() if method]
+
+    return find
+
+
+def _is_attached(method: Any, kind: type, name: str) -> bool:  # noqa: ANN401 - any value
+    if isinstance(method, types.FunctionType | types.WrapperDescriptorType | types.MethodDescriptorType):
+        return isinstance(method, types.FunctionType) and _is_borrowed(method, kind, name)
+    return callable(method) or isinstance(method, functools.partialmethod)
+
+
 def _find_own(values: list[Any], is_own: Callable[[type], bool]) -> str:
     """A value that is, or may hold, an object of the candidate's classes; everything that is not known to hold none."""
     pending, seen = list(values), set[int]()
