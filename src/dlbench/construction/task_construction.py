@@ -40,7 +40,9 @@ _FRAME = re.compile(r"^(\S+\.py):(\d+): in ", re.MULTILINE)
 class NotSuitable(DLBenchError):
     """This code does not make a task; the message is recorded."""
 
-    def __init__(self, what: str, where: str = "", fix: str = "choose other code or another project, or add tests") -> None:
+    def __init__(
+        self, what: str, where: str = "", fix: str = "choose other code or another project, or add tests"
+    ) -> None:
         super().__init__(what, where=where, fix=fix)
 
 

@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from dlbench.extraction.syntax import indent_of
-from dlbench.extraction.unfenced import MIDDLE, REPLACE, SEARCH
 
+SEARCH, MIDDLE, REPLACE = (
+    re.compile(mark) for mark in (r"^<{5,9} ?(?:SEARCH|ORIGINAL|HEAD)\b", r"^={5,9}$", r"^>{5,9} ?\w+")
+)
 _MOST_CONTEXT = 3
 """Lines of context at each end that may be wrong."""
 _RANGES = re.compile(r"^@@+ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")

@@ -13,13 +13,23 @@ from dataclasses import dataclass, field
 from dlbench.dataset.target import Function
 from dlbench.extraction import syntax
 from dlbench.extraction.definitions import is_whole, list_defined, merge_definitions
-from dlbench.extraction.edits import Edit, find_diff, has_replacements, is_diff, place, read_diff, read_replacements
+from dlbench.extraction.edits import (
+    REPLACE,
+    SEARCH,
+    Edit,
+    find_diff,
+    has_replacements,
+    is_diff,
+    place,
+    read_diff,
+    read_replacements,
+)
 from dlbench.extraction.fences import PYTHON, Block, split
 from dlbench.extraction.file_json import FileChange, find_changes
 from dlbench.extraction.file_paths import PATHS, SEPARATOR, resolve_path, split_block
 from dlbench.extraction.reasoning import without_reasoning
 from dlbench.extraction.structured import is_json
-from dlbench.extraction.unfenced import LANGUAGES, REPLACE, SEARCH
+from dlbench.extraction.unfenced import LANGUAGES, find_runs
 from dlbench.runs.verdict import Status
 
 _TAGGED = re.compile(
@@ -30,7 +40,6 @@ _TAGGED = re.compile(
 _REPLACEMENT = re.compile(
     rf"^[ \t]*{SEARCH.pattern[1:]}.*?^[ \t]*{REPLACE.pattern[1:]}[^\n]*$", re.DOTALL | re.MULTILINE
 )
-_BEGIN = re.compile(r"import|from|class|def|async|@|#|\"\"\"")
 _DATA = frozenset({"json", "toml", "yaml", "yml", "text", "txt", "csv", "md", "markdown", "ini", "cfg", "jinja", "pyi"})
 _MOST_PARTS = 500
 
@@ -327,11 +336,6 @@ def _unwrap(text: str) -> str:
 
 
 def _find_code(text: str) -> str:
-    """The code in a text without fences, after prose."""
-    code = syntax.repair(text.strip("\n").rstrip())
-    if code is None:
-        lines = text.split("\n")
-        start = next((at for at, line in enumerate(lines) if _BEGIN.match(line)), len(lines))
-        rest = "\n".join(lines[start:]).rstrip()
-        code = syntax.repair(rest) or syntax.whole_prefix(rest)
-    return code if code and syntax.is_code(code) else ""
+    """The code in a text without fences."""
+    code = syntax.repair(text.strip("\n").rstrip()) or "\n\n".join(find_runs(text.split("\n"))[0])
+    return code if syntax.is_code(code) else ""

@@ -11,15 +11,13 @@ from itertools import groupby, pairwise
 from keyword import iskeyword
 
 from dlbench.extraction import syntax
+from dlbench.extraction.edits import read_replacements
 from dlbench.extraction.syntax import Reading, repair, unindent
 
 LANGUAGES = {"diff", "patch", "udiff"}
 
 _HUNK = re.compile(r"^@@.*$")
 _FILE = re.compile(r"^(?:diff --git |index [0-9a-f]+\.\.|--- |\+\+\+ |new file mode |\\ No newline|\*\*\* )")
-SEARCH, MIDDLE, REPLACE = (
-    re.compile(mark) for mark in (r"^<{5,9} ?(?:SEARCH|ORIGINAL|HEAD)\b", r"^={5,9}$", r"^>{5,9} ?\w+")
-)
 
 
 def is_edit(text: str) -> bool:
@@ -30,7 +28,7 @@ def is_edit(text: str) -> bool:
     lines = [line for line in text.split("\n") if line.strip()]
     has_header = any(one.startswith("--- ") and two.startswith("+++ ") for one, two in pairwise(lines))
     has_hunk = any(_HUNK.match(line) or line == "*** Begin Patch" for line in lines)
-    return has_header or has_hunk or bool(_replacements(text)) or {line[0] for line in lines} == {"+"}
+    return has_header or has_hunk or bool(read_replacements(text)) or {line[0] for line in lines} == {"+"}
 
 
 def read_edits(texts: list[str], qualname: str, *, cut: bool = False) -> syntax.Reading:
@@ -53,8 +51,8 @@ def _whole_part(lines: list[str], ends_open: bool, qualname: str) -> str:
 
 def _hunks(text: str) -> list[tuple[list[str], bool]]:
     """The new lines of each hunk, and whether unseen lines of the same statement may follow."""
-    if replaced := _replacements(text):
-        return [(lines, False) for lines in replaced]
+    if replaced := read_replacements(text):
+        return [(edit.new, False) for _, edit in replaced]
     hunks: list[list[str]] = [[]]
     for line in text.split("\n"):
         if _HUNK.match(line) or _FILE.match(line):
@@ -68,23 +66,6 @@ def _hunks(text: str) -> list[tuple[list[str], bool]]:
             new = [line[1:] if line[:1] in {"+", " "} else line for line in hunk]
             # It stops after context: at the file's end, or after a new line, there would be none.
             found.append((new, not filled[-1].startswith("+")))
-    return found
-
-
-def _replacements(text: str) -> list[list[str]]:
-    """The new lines of each search-and-replace block."""
-    found: list[list[str]] = []
-    in_block, new = False, None
-    for line in text.split("\n"):
-        if SEARCH.match(line):
-            in_block, new = True, None
-        elif in_block and new is None and MIDDLE.match(line):
-            new = list[str]()
-        elif new is not None and REPLACE.match(line):
-            found.append(new)
-            in_block, new = False, None
-        elif new is not None:
-            new.append(line)
     return found
 
 
@@ -126,7 +107,7 @@ def from_text(text: str, qualname: str) -> Reading | None:
     if is_edit(whole):
         return read_edits([whole], qualname)
     lines = whole.split("\n")
-    runs, broken = _runs(lines)
+    runs, broken = find_runs(lines)
     joined = "\n\n".join(runs)
     if syntax.has_target(joined, qualname):
         cut = broken is not None and syntax.breaks_off(unindent(lines[broken:], syntax.indent_of(lines[broken])))
@@ -181,7 +162,7 @@ def _belongs_to_code(line: str) -> bool:
     return not line.strip() or bool(_START.match(line) or _CONTINUED.match(line) or _ASSIGNMENT.match(line))
 
 
-def _runs(lines: list[str]) -> tuple[list[str], int | None]:
+def find_runs(lines: list[str]) -> tuple[list[str], int | None]:
     """The runs of code, and the line of the first definition that does not parse."""
     runs: list[str] = []
     broken: int | None = None
