@@ -7,7 +7,7 @@ import pytest
 
 from dlbench.execution.inside.plain_data import Codec
 from dlbench.execution.optimise.family import Run
-from dlbench.execution.optimise.ratio import estimate, find_extra
+from dlbench.execution.optimise.ratio import estimate
 from dlbench.execution.optimise.scale import CannotGrow, grow, join, learn_groups, list_sizes
 from dlbench.execution.plus.compare import Answer
 from dlbench.execution.plus.nodes import Data
@@ -127,12 +127,29 @@ def test_a_speedup_is_the_ratio_of_the_calls():
     assert found.value == found.low == found.high == 2.0
 
 
-def test_one_disturbed_round_changes_nothing():
-    found = estimate([run(0.12)] * 8, [*[run(0.06)] * 7, run(6.0)])
+def test_disturbed_rounds_change_nothing():
+    found = estimate([run(0.12)] * 8, [*[run(0.06)] * 5, run(6.0), run(0.06, 1.0), run(0.01)])
     assert found.value == 2.0
 
 
+def test_the_interval_of_few_rounds_is_their_range_and_shrinks_with_more():
+    spread = [0.9, 0.95, 0.98, 0.99, 1.01, 1.02, 1.05, 1.1]
+    few = estimate([run(1.0)] * 8, [run(one) for one in spread])
+    assert (few.low, few.high) == (pytest.approx(1 / 1.1, abs=1e-4), pytest.approx(1 / 0.9, abs=1e-4))
+    more = estimate([run(1.0)] * 32, [run(one) for one in spread * 4])
+    assert (more.low, more.high) == (pytest.approx(1 / 1.02, abs=1e-4), pytest.approx(1 / 0.98, abs=1e-4))
+
+
 def test_work_outside_of_the_call_is_added_to_it():
-    ours, theirs = [run(0.12, 0.1)] * 8, [run(0.001, 0.219)] * 8
-    assert find_extra(ours, theirs) == pytest.approx(0.119, abs=0.001)
-    assert estimate(ours, theirs).value == pytest.approx(1.0, abs=0.01)
+    found = estimate([run(0.12, 0.1)] * 8, [run(0.001, 0.219)] * 8)
+    assert found.value == pytest.approx(1.0, abs=0.01)
+
+
+def test_work_done_early_in_some_rounds_gains_nothing():
+    early, late = run(0.001, 0.219), run(0.12, 0.1)
+    assert estimate([run(0.12, 0.1)] * 9, [early, early, late] * 3).value == pytest.approx(1.0, abs=0.01)
+
+
+def test_noise_outside_of_calls_that_are_short_is_not_charged():
+    noise = [0.1 + 0.002 * place for place in range(10)]
+    assert estimate([run(0.002, one) for one in noise], [run(0.002, one) for one in reversed(noise)]).value == 1.0
