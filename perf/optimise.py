@@ -24,8 +24,11 @@ def count_close(values, limit=2):
         {extra}found = [sum(1 for other in values if abs(other - value) <= limit) for value in values]
     return found
 """
-KINDS = {"computes": ("", (90, 210, 140)), "fills memory": ("kept = [bytes(range(256)) * 400 for _ in values]; ", (90, 200, 140))}
-"""What each pass does besides, and the factors of the sizes."""
+KINDS = {
+    "computes": ("", 500, (90, 210, 140)),
+    "fills memory": ("kept = b'x' * (100_000 * len(values)); ", 100, (60, 150, 100)),
+}
+"""What each pass does besides, calls together at the smallest size, and the factors of the other sizes."""
 VARIANTS = {"itself": 2, "twice the work": 4, "half the work": 1}
 
 
@@ -34,9 +37,9 @@ def main() -> int:
     parser.add_argument("--repeat", type=int, default=3)
     options = parser.parse_args()
     worst = 0.0
-    for kind, (extra, factors) in KINDS.items():
+    for kind, (extra, calls, factors) in KINDS.items():
         with tempfile.TemporaryDirectory() as folder:
-            setting = Setting(Path(folder), FUNCTION.format(times=2, extra=extra), 1000, factors)
+            setting = Setting(Path(folder), FUNCTION.format(times=2, extra=extra), calls, factors)
             for name, times in [*VARIANTS.items()] * options.repeat:
                 began = time.monotonic()
                 found = setting.measure(FUNCTION.format(times=times, extra=extra), FULL)
