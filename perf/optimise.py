@@ -12,11 +12,11 @@ import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
-from tests.adversarial.test_optimise import Setting
-
 from dlbench.execution.optimise import FULL
 from dlbench.validation.optimise import TOLERANCE
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+from tests.adversarial.test_optimise import Setting
 
 FUNCTION = """
 def count_close(values, limit=2):

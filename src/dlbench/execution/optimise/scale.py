@@ -25,6 +25,10 @@ class CannotGrow(Exception):
     """The input cannot be made."""
 
 
+class TooLarge(CannotGrow):
+    """At this factor."""
+
+
 def learn_groups(calls: Sequence[Data]) -> list[tuple[str, ...]]:
     """The sizes of the first call that grow together, judged by all calls of the same form; what varies comes first."""
     first, *others = [list_sizes(data) for data in calls]
@@ -208,7 +212,7 @@ class _Maker:
     def change_array(self, array: Array, axes: Sequence[int], where: tuple[int, ...]) -> Array:
         total = np.prod([self.size(size) if axis in axes else size for axis, size in enumerate(array.shape)])
         if total > _MOST_ELEMENTS:
-            raise CannotGrow("an array would be too large")
+            raise TooLarge("an array would be too large")
         found = array
         for axis in axes:
             is_rising = array.shape[axis] > 1 and array.dtype.kind in "iuf" and _rises(array, axis)
