@@ -23,6 +23,10 @@ def read(data):
     return Codec(is_trusted=None).read(data.node, [], data.blobs)
 
 
+def read_input(grown):
+    return read(join([grown], 0))[1]
+
+
 def arrays(size, classes=3):
     rng = np.random.default_rng(size)
     return rng.random((size, classes)), rng.integers(0, classes, size)
@@ -42,19 +46,19 @@ def test_sizes_that_are_equal_in_one_call_only_grow_apart():
 def test_a_number_that_follows_a_size_grows_with_it():
     calls = [record(np.arange(size) % 3.5, size) for size in (10, 30)]
     (group,) = learn_groups(calls)
-    (values, size), _ = read(grow(calls[0], group, 4.0, 0))
+    (values, size), _ = read_input(grow(calls[0], group, 4.0, 0))
     assert len(values) == size == 40
 
 
 def test_a_number_that_happens_to_equal_a_size_of_the_only_call_stays():
     call = record(np.arange(10) % 3.5, 10)
-    (values, size), _ = read(grow(call, learn_groups([call])[0], 4.0, 0))
+    (values, size), _ = read_input(grow(call, learn_groups([call])[0], 4.0, 0))
     assert (len(values), size) == (40, 10)
 
 
 def test_rows_of_grown_arrays_stay_aligned():
     call = record(np.array([[0.0], [1.0], [2.0], [1.0]]), [0, 1, 2, 1])
-    (rows, labels), _ = read(grow(call, learn_groups([call])[0], 5.0, 7))
+    (rows, labels), _ = read_input(grow(call, learn_groups([call])[0], 5.0, 7))
     assert rows[:, 0].tolist() == labels
     assert len(labels) == 20
 
@@ -63,7 +67,7 @@ def test_nested_lists_grow_at_both_levels_and_stay_aligned():
     truth = [["B-X", "I-X", "O"], ["O"], ["B-Y", "O"]]
     call = record(truth, [list(map(str.lower, one)) for one in truth])
     growing = [path for group in learn_groups([call]) for path in group]
-    (grown, lowered), _ = read(grow(call, growing, 3.0, 1))
+    (grown, lowered), _ = read_input(grow(call, growing, 3.0, 1))
     assert len(grown) == 9
     assert sorted({len(one) for one in grown}) == [3, 6, 9]
     assert lowered == [[tag.lower() for tag in one] for one in grown]
@@ -72,7 +76,7 @@ def test_nested_lists_grow_at_both_levels_and_stay_aligned():
 def test_rising_values_go_on_rising_and_intervals_still_meet():
     times = np.array([[0.0, 1.0], [1.0, 2.5], [2.5, 3.0]])
     call = record(times)
-    (grown,), _ = read(grow(call, [".0.0@0"], 10.0, 3))
+    (grown,), _ = read_input(grow(call, [".0.0@0"], 10.0, 3))
     assert len(grown) == 30
     assert np.allclose(grown[1:, 0], grown[:-1, 1])
     assert (np.diff(grown.ravel()) >= 0).all()
@@ -81,7 +85,7 @@ def test_rising_values_go_on_rising_and_intervals_still_meet():
 def test_probabilities_still_add_up_to_one():
     scores, _ = arrays(6)
     call = record(scores / scores.sum(-1, keepdims=True))
-    (grown,), _ = read(grow(call, [".0.0@0"], 7.0, 3))
+    (grown,), _ = read_input(grow(call, [".0.0@0"], 7.0, 3))
     assert np.allclose(grown.sum(-1), 1)
 
 
@@ -95,7 +99,7 @@ def test_the_same_seed_gives_the_same_input_and_another_seed_another_one():
 def test_a_list_that_is_passed_twice_grows_alike():
     tags = ["a", "b", "c"]
     call = record(tags, tags)
-    (one, other), _ = read(grow(call, [".0.0#", ".0.1#"], 2.0, 1))
+    (one, other), _ = read_input(grow(call, [".0.0#", ".0.1#"], 2.0, 1))
     assert one == other
     assert len(one) == 6
 
