@@ -1,12 +1,14 @@
 """Inputs grow from recorded calls as docs/optimise.md says, and speed-ups are estimated from pairs of measurements."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 from dlbench.execution.inside.plain_data import Codec
-from dlbench.execution.optimise.family import Run
+from dlbench.execution.optimise.family import Run, _read_clock
 from dlbench.execution.optimise.ratio import estimate
 from dlbench.execution.optimise.scale import CannotGrow, grow, join, learn_groups, list_sizes
 from dlbench.execution.plus.compare import Answer
@@ -157,3 +159,18 @@ def test_work_done_early_in_some_rounds_gains_nothing():
 def test_noise_outside_of_calls_that_are_short_is_not_charged():
     noise = [0.1 + 0.002 * place for place in range(10)]
     assert estimate([run(0.002, one) for one in noise], [run(0.002, one) for one in reversed(noise)]).value == 1.0
+
+
+BUSY = """
+import sys, time
+print(flush=True)
+while time.process_time() < 0.1:
+    pass
+sys.stdin.read()
+"""
+
+
+def test_the_clock_is_read_when_the_process_waits():
+    with subprocess.Popen([sys.executable, "-c", BUSY], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        child.stdout.read(1)
+        assert _read_clock(child.pid) >= 0.1
