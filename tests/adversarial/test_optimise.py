@@ -51,9 +51,9 @@ NOISE = 1.2
 EFFORT = Effort(least=3, most=5, others=1)
 
 
-def write_close(root):
+def write_close(root, reference=REFERENCE):
     """A benchmark folder with the function of `costs`, and beside it the project's source."""
-    files = {"close/__init__.py": "", "close/core.py": REFERENCE.lstrip(), "tests/test_core.py": TESTS}
+    files = {"close/__init__.py": "", "close/core.py": reference.lstrip(), "tests/test_core.py": TESTS}
     folder = root / "benchmark"
     write_project(folder, root / "source", "close", files)
     target = find_target(files["close/core.py"], "count_close")
@@ -63,8 +63,9 @@ def write_close(root):
 
 
 class Setting:
-    def __init__(self, root):
-        folder = write_close(root)
+    def __init__(self, root, reference=REFERENCE, small=20, factors=(20, 60, 40)):
+        """`small`: calls together at the size of the recorded call; `factors` of the other sizes."""
+        folder = write_close(root, reference)
         self.benchmark = load(folder)
         self.instance = self.benchmark.instances[NAME]
         self.prepared = prepare(self.benchmark.projects["close"], folder)
@@ -72,7 +73,7 @@ class Setting:
         recorder = Recorder(10, 1 << 18)
         assert record_calls(plain, self.prepared, self.instance, recorder) == ""
         calls = sorted(recorder.calls.values(), key=lambda one: -one.size)
-        sizes = dict(zip(SIZES, (Size(factor=1, calls=20, seconds=0.01), *self.grow(20, 60, 40)), strict=True))
+        sizes = dict(zip(SIZES, (Size(factor=1, calls=small, seconds=0.01), *self.grow(*factors)), strict=True))
         self.workload = Workload(
             instance=NAME, call=calls[0].digest, growing=learn_groups(calls)[0], sizes=sizes, made=date(2026, 1, 2)
         )
@@ -84,9 +85,9 @@ class Setting:
     def grow(self, *factors):
         return [Size(factor=one, seconds=0.01) for one in factors]
 
-    def measure(self, code):
+    def measure(self, code, effort=EFFORT):
         candidate = self.engine.target(self.prepared, self.instance).read(code)
-        return measure(self.engine, self.prepared, self.instance, candidate, self.call, effort=EFFORT)
+        return measure(self.engine, self.prepared, self.instance, candidate, self.call, effort=effort)
 
 
 @pytest.fixture(scope="module")

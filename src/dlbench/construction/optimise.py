@@ -7,7 +7,7 @@ rounding, and most of a process's time is the call itself. Whether it can be mad
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from math import ceil, log
+from math import ceil, inf, log
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from dlbench.execution.engine import Engine
 from dlbench.execution.judge import Warm
 from dlbench.execution.optimise import make_message
 from dlbench.execution.optimise.family import Family, open_family
-from dlbench.execution.optimise.scale import CannotGrow, describe_growth, grow, join, learn_groups
+from dlbench.execution.optimise.scale import CannotGrow, TooLarge, describe_growth, grow, join, learn_groups
 from dlbench.execution.plus import MOST_BYTES, MOST_CALLS
 from dlbench.execution.plus.compare import Answer, find_difference, measure_deviation
 from dlbench.execution.plus.nodes import Data, list_objects, read_array
@@ -30,8 +30,8 @@ from dlbench.workspace import Prepared
 _TARGETS = {"medium": 0.05, HELD_OUT: 0.12, "large": 0.25}
 """Seconds of processor time of the reference."""
 _LEAST_SECONDS, _MOST_SECONDS, _CLOSE = 0.02, 0.5, 1.5
-_MOST_CALLS_TOGETHER = 200
-_MOST_BYTES_SENT = 48 << 20
+_MOST_CALLS_TOGETHER = 500
+_MOST_BYTES_SENT, _MOST_BYTES_TOGETHER = 48 << 20, 8 << 20
 _MOST_BESIDES = 5.0
 """What a process does besides the call, as a multiple of the call."""
 _TRIED_CALLS, _TRIED_GROUPS, _STEPS = 3, 6, 8
@@ -105,12 +105,13 @@ class _Proposal:
     def make(self) -> Workload:
         self.family.warm_up(join([self.call, self.call], 0))
         once = self._time(1.0)
-        sizes = {SMALL: self._make_small(once)}
+        sizes: dict[str, Size] = {}
         factor, seconds, exponent = 1.0, once, 1.0
         for name, target in _TARGETS.items():
             factor, seconds, exponent = self._search(target, factor, seconds, exponent)
             shape = describe_growth(grow(self.call, self.growing, factor, 0), self.growing)
             sizes[name] = Size(factor=float(f"{factor:.4g}"), seconds=round(seconds, 4), shape=shape)
+        sizes = {SMALL: self._make_small(once)} | sizes
         workload = Workload(
             instance=self.instance.id,
             call=self.call.digest,
@@ -126,34 +127,47 @@ class _Proposal:
         return workload.model_copy(update=found)
 
     def _make_small(self, once: float) -> Size:
-        count = min(_MOST_CALLS_TOGETHER, max(1, ceil(_LEAST_SECONDS / once)))
-        count = max(1, min(count, _MOST_BYTES_SENT // max(1, self.call.size)))
+        """So many calls that they take long enough together. One alone is slower: the process is new to all of it."""
+        most = max(1, min(_MOST_CALLS_TOGETHER, _MOST_BYTES_TOGETHER // max(1, self.call.size)))
+        count, seconds = 1, once
+        for _ in range(2):
+            count = min(most, ceil(count * _LEAST_SECONDS / seconds))
+            seconds = self._time(1.0, count)
         shape = describe_growth(self.call, self.growing)
-        return Size(factor=1.0, calls=count, seconds=round(once * count, 4), shape=shape)
+        return Size(factor=1.0, calls=count, seconds=round(seconds, 4), shape=shape)
 
-    def _time(self, factor: float) -> float:
+    def _time(self, factor: float, calls: int = 1) -> float:
         """The reference's seconds; the smaller of two inputs."""
         found = []
         for seed in (1, 2):
-            data = grow(self.call, self.growing, factor, seed)
+            data = join([grow(self.call, self.growing, factor, seed * calls + place) for place in range(calls)], seed)
             if data.size > _MOST_BYTES_SENT:
-                raise NotEligible("its inputs grow too large before it takes long enough")
-            run = self.family.run(join([data], seed), is_candidate=False)
+                raise TooLarge("its inputs grow too large before it takes long enough")
+            run = self.family.run(data, is_candidate=False)
             if run.answer.failure or run.answer.parts[:1] != ["returned"]:
                 raise NotEligible(f"it does not answer inputs that grow: {run.answer.failure or 'it raises'}"[:200])
             found.append(run)
         best = min(found, key=lambda one: one.seconds)
-        if best.seconds >= _LEAST_SECONDS and best.besides > _MOST_BESIDES * best.seconds:
+        if calls == 1 and best.seconds >= _LEAST_SECONDS and best.besides > _MOST_BESIDES * best.seconds:
             raise NotEligible("reading its arguments and answers takes much longer than the call")
         return best.seconds
 
     def _search(self, target: float, factor: float, seconds: float, exponent: float) -> tuple[float, float, float]:
         """A factor at which the reference takes about this long."""
+        limit = inf
         for _ in range(_STEPS):
             if target / _CLOSE <= seconds <= target * _CLOSE:
                 return factor, seconds, exponent
             step = float(np.clip((target / seconds) ** (1 / exponent), 1 / 16, 16))
-            taken = self._time(factor * step)
+            if factor * step >= limit:
+                step = (limit / factor) ** 0.5
+            try:
+                taken = self._time(factor * step)
+            except TooLarge:
+                if step < _CLOSE:
+                    raise
+                limit = factor * step
+                continue
             if seconds > 2e-4 and abs(log(step)) > 0.1:
                 exponent = float(np.clip(log(taken / seconds) / log(step), 0.3, 4))
             factor, seconds = factor * step, taken

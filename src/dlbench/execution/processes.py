@@ -62,6 +62,11 @@ def is_alive(pid: int) -> bool:
     return _read_stat(Path(f"/proc/{pid}"))[:1] not in ([], ["Z"])
 
 
+def is_running(pid: int) -> bool:
+    """Whether its main thread is on a core, or waits for one."""
+    return _read_stat(Path(f"/proc/{pid}"))[:1] == ["R"]
+
+
 def end_tree(pid: int, known: set[int], has_ended: Callable[[], bool]) -> None:
     """Kill a sandbox with all its processes and wait until they are gone.
 

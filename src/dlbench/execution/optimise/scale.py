@@ -25,6 +25,10 @@ class CannotGrow(Exception):
     """The input cannot be made."""
 
 
+class TooLarge(CannotGrow):
+    """At this factor."""
+
+
 def learn_groups(calls: Sequence[Data]) -> list[tuple[str, ...]]:
     """The sizes of the first call that grow together, judged by all calls of the same form; what varies comes first."""
     first, *others = [list_sizes(data) for data in calls]
@@ -91,21 +95,16 @@ def _below(content: Node) -> list[Node]:
 
 
 def grow(recorded: Data, growing: Sequence[str], factor: float, seed: int) -> Data:
-    """One input. Raises CannotGrow."""
+    """One input, for `join`. Raises CannotGrow."""
     data = _inline(recorded.copy())
     maker = _Maker(data.blobs, frozenset(growing), factor, np.random.default_rng(seed))
     with np.errstate(all="ignore"):
-        node = maker.change(data.node, "", ())
-    return _compact([Data(node, data.blobs)])
+        return Data(maker.change(data.node, "", ()), data.blobs)
 
 
 def join(calls: Sequence[Data], seed: int) -> Data:
-    """The message for several calls: the seed of random numbers, then each call."""
-    return _compact(calls, seed)
-
-
-def _compact(calls: Sequence[Data], *before: int) -> Data:
-    """One value with all calls in it, with its objects numbered anew and without bytes that nothing refers to."""
+    """The message for several calls: the seed of random numbers, then each call. Objects are numbered anew; bytes that
+    nothing refers to are left out."""
     nodes: list[Node] = []
     blobs: list[bytes] = []
     numbers: dict[int, int] = {}
@@ -131,7 +130,7 @@ def _compact(calls: Sequence[Data], *before: int) -> Data:
                     blobs.append(call.blobs[slot])
                     place[index][1] = len(blobs) - 1
         nodes.append(holder[0])
-    return Data(["tuple", [*before, *nodes]] if before else nodes[0], blobs)
+    return Data(["tuple", [seed, *nodes]], blobs)
 
 
 @dataclass
@@ -199,6 +198,8 @@ class _Maker:
                 if f"{path}#" in self.growing:
                     places = self.order(len(items), where)
                 taken = [deepcopy(items[place]) for place in places]
+                if not any(isinstance(item, list) or f"{path}[]" in one for item in items for one in self.growing):
+                    return ["list", taken]
                 return ["list", [self.change(one, f"{path}[]", (*where, at)) for at, one in enumerate(taken)]]
             case ["dict", name, factory, pairs]:
                 changed = [[key, self.change(value, f"{path}.{key}", where)] for key, value in pairs]
@@ -208,7 +209,7 @@ class _Maker:
     def change_array(self, array: Array, axes: Sequence[int], where: tuple[int, ...]) -> Array:
         total = np.prod([self.size(size) if axis in axes else size for axis, size in enumerate(array.shape)])
         if total > _MOST_ELEMENTS:
-            raise CannotGrow("an array would be too large")
+            raise TooLarge("an array would be too large")
         found = array
         for axis in axes:
             is_rising = array.shape[axis] > 1 and array.dtype.kind in "iuf" and _rises(array, axis)
