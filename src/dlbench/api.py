@@ -99,7 +99,7 @@ class Judge:
         self.rewards = tuple(Reward)[: 2 if fail_fast else 4 if graded else 3]
         """The kinds of rewards that every verdict has."""
         self._cached, self._log, self._lock, self._building = cached, log, Lock(), Lock()
-        self._process, self._is_closed = os.getpid(), False
+        self._process, self.is_closed = os.getpid(), False
 
     @cached_property
     def _judge(self) -> SampleJudge:
@@ -166,7 +166,7 @@ class Judge:
         if self._process != os.getpid():
             return  # the workers belong to the process that opened the judge
         with self._lock:
-            self._is_closed = True
+            self.is_closed = True
             if "_judge" in self.__dict__:
                 self._judge.close()
             if self._cluster is not None:
@@ -177,7 +177,7 @@ class Judge:
         if self._process != os.getpid():
             fix = "open a judge in each process, or let all of them ask one `dlbench serve`"
             raise DLBenchError("the judge was opened in another process", fix=fix)
-        if self._is_closed:
+        if self.is_closed:
             raise DLBenchError("the judge is closed", fix="open another")
 
     def __enter__(self) -> Self:

@@ -133,6 +133,8 @@ class Judging:
             await self._prepare(self.judge.benchmark.instances[sample.instance].project)
             return await asyncio.to_thread(self.judge.submit, sample)
         except Exception as error:
+            if self.judge.is_closed:
+                raise  # all further requests will end so: `_judge` says it
             raise fail(error) from error
 
     async def _prepare(self, project: str) -> None:

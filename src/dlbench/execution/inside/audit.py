@@ -197,6 +197,9 @@ def guard_modules(tests: list[str]) -> Activate:
 
     real: dict[int, types.ModuleType] = {}
     Guarded.__name__ = Guarded.__qualname__ = "module"
+    for name, method in vars(Guarded).items():
+        if isinstance(method, types.FunctionType):  # a method with another name would have been attached by a call
+            method.__qualname__ = f"module.{name}"
     files = set(tests)
     for name, module in list(sys.modules.items()):
         if type(module) is not types.ModuleType:
