@@ -244,7 +244,7 @@ def test_service_ends_with_its_judge(toy):
         judge.close()
         address = f"http://127.0.0.1:{listening.getsockname()[1]}/v1/judge"
         found = requests.post(address, json={"instance": ID, "code": WRONG}, headers=AUTH, timeout=60)
-        assert "the judge has ended: the judge was stopped" in error_of(found, 503)["what"]
+        assert "the judge has ended: the judge is closed" in error_of(found, 503)["what"]
         thread.join(60)
         assert not thread.is_alive()
         assert server.judging.is_broken
