@@ -6,7 +6,7 @@ import pytest
 
 from dlbench.construction.hidden_tests import hide_tests
 from dlbench.construction.rebuild import propose_units
-from dlbench.construction.required_names import find_required_names
+from dlbench.construction.required_names import find_required_names, find_tests_of
 from dlbench.dataset.records import strip_case
 from dlbench.dataset.skeleton import reduce_tree
 
@@ -80,6 +80,8 @@ def test_required_names_are_those_that_only_hidden_tests_mention(tree: Path) -> 
     hidden = ["test_shared.py::test_hidden", "test_other.py::test_keys"]
     found = find_required_names(tree, skeleton, ["test_shared.py::test_visible"], hidden)
     assert found == ["history", "means", "must (be) positive"]
+    assert find_tests_of(["must (be) positive"], tree, hidden) == {hidden[0]}
+    assert find_tests_of(["history"], tree, hidden) == {hidden[1]}
 
 
 def test_names_of_visible_tests_are_known(tree: Path) -> None:

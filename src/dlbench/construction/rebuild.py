@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import groupby
 
 from dlbench.construction.hidden_tests import hide_tests
+from dlbench.construction.required_names import find_tests_of
 from dlbench.construction.task_construction import NotSuitable, TaskConstruction, Unit
 from dlbench.dataset.file_task import LEAST_TESTS, FileTask, Rebuild
 from dlbench.dataset.skeleton import Reduction, Skeleton
@@ -13,6 +14,9 @@ from dlbench.execution.file_task import OpenTask
 from dlbench.execution.task_folder import list_copies
 from dlbench.execution.task_tests import name_functions
 from dlbench.runs.verdict import Outcome
+
+_MOST_TEXT = 200
+"""Characters of a text that is told; tests of longer ones are dropped."""
 
 
 class RebuildConstruction(TaskConstruction):
@@ -54,10 +58,14 @@ class RebuildConstruction(TaskConstruction):
         functions = name_functions(tests, lambda path: (self.prepared.tree / path).read_bytes())
         chosen = hide_tests(functions, {test: called[test] & reduced.keys() for test in tests}, seed)
         hidden, visible = ([test for test in tests if (test in chosen) is one] for one in (True, False))
+        facts = self._describe(where, reduced, visible, hidden)
+        if long := [text for text in facts["required_names"] if len(text) > _MOST_TEXT]:
+            dropped = find_tests_of(long, self.prepared.tree, hidden)
+            hidden = [test for test in hidden if test not in dropped]
+            facts = self._describe(where, reduced, visible, hidden)
         if len(hidden) < LEAST_TESTS:
             what = f"{len(tests)} tests need the removed code; {len(hidden)} can be hidden, fewer than {LEAST_TESTS}"
             raise NotSuitable(what, where=where)
-        facts = self._describe(where, reduced, visible, hidden)
         kept = {one for one in kept if one.partition("::")[0] in reduced}
         record = Rebuild.model_validate(facts | {"visible": visible, "kept": sorted(kept)})
         task = OpenTask(record, self.prepared)

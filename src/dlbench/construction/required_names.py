@@ -41,6 +41,17 @@ def find_required_names(
     return sorted(found)
 
 
+def find_tests_of(texts: Collection[str], tree: Path, tests: Iterable[str]) -> set[str]:
+    """The tests whose own code has one of these texts."""
+    found = set()
+    for test in tests:
+        own = {one for node in _list_hidden_code(tree, [test], [test]) for one in _list_strings(node)}
+        own |= {_plain(one) for node in _list_hidden_code(tree, [test], [test]) for one in _list_messages(node)}
+        if own & set(texts):
+            found.add(test)
+    return found
+
+
 def _is_from(text: str, strings: Collection[str]) -> bool:
     """Whether a string of a test repeats one of the release, or a part of one."""
     if len(text) < 2:
