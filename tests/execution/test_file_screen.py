@@ -111,6 +111,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import itertools, math, re, random, collections, enum, contextlib, operator; operator.attrgetter('name')
 def f(open, compile=None): return open(compile)
 def f(): raise ValueError('cannot compile the graph: eval mode')
+def f(): raise ValueError('no training data. Call .eval() for prior predictions')
 """
 HONEST_BLOCKS = (
     "from abc import ABCMeta\nclass A(metaclass=ABCMeta): pass\n",
