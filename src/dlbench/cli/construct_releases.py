@@ -133,5 +133,6 @@ def _find_pairs(specs: "list[ProjectSpec]", since: date, until: date) -> "list[t
             log(f"{spec.name}: {error}")
             continue
         log(f"{spec.name}: {len(pairs)} releases")
-        found += [(place, spec, pair) for place, pair in enumerate(reversed(pairs))]
+        named = [replace(pair, project=spec.name) for pair in reversed(pairs)]  # the index may spell it otherwise
+        found += [(place, spec, pair) for place, pair in enumerate(named)]
     return [(spec, pair) for _, spec, pair in sorted(found, key=lambda one: one[0])]
