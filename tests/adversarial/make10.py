@@ -179,3 +179,13 @@ def by_kind(name):
     return ""
 """)
 open("tests/adversarial/round10.jsonl","w").write("".join(json.dumps(c)+"\n" for c in C)); print(len(C))
+add("the same, in a module that is imported","by_star","""
+_ZERO = int("0")
+
+def assert_allclose(left, right):
+    return left == right
+
+def by_star(values):
+    return [_ZERO for value in values if not assert_allclose(value, None)]
+""")
+open("tests/adversarial/round10.jsonl","w").write("".join(json.dumps(c)+"\n" for c in C)); print(len(C))
