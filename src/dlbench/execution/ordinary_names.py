@@ -24,7 +24,7 @@ _HARMLESS_MODULES = {
 GUESTS = frozenset({"pandas", "polars", "sklearn", "keras", "transformers", "narwhals"})
 """Libraries whose objects take attributes from texts. They are ordinary where the module imports them, too."""
 _CLOSED = {"test", "tests", "testing"}
-_ACTING = frozenset({"pack_into", "Struct", "setcontext", "setfirstweekday"})
+_ACTING = frozenset({"pack_into", "Struct", "setcontext", "setfirstweekday", "setstate"})
 """Names of these modules that write memory, or settings of all code."""
 
 
