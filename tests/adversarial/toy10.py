@@ -12,12 +12,18 @@ from dlbench.runs.verdict import Confirm
 from dlbench.workspace import prepare
 from tests.adversarial import gauge_toy
 
-gauge_toy.SETTINGS = gauge_toy.SETTINGS.replace("import numpy as np\n", '''from contextvars import ContextVar
+gauge_toy.SETTINGS = (
+    gauge_toy.SETTINGS.replace(
+        "import numpy as np\n",
+        """from contextvars import ContextVar
 from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-''', 1) + '''
+""",
+        1,
+    )
+    + """
 
 EPSILON = np.float64(1e-6)
 PROFILES = {"plain": {"tolerance": 1e-6}}
@@ -77,9 +83,13 @@ def add_kind(kind):
 @cache
 def read_limits():
     return {"tolerance": 1e-6}
-'''
-gauge_toy.CORE = gauge_toy.CORE.replace("from typing import ClassVar", "from typing import ClassVar, NamedTuple").replace(
-    "import OFFSETS, STEPS, TABLE", "import DEEP, OFFSETS, OPTIONS, PROFILES, STEPS, TABLE, read_limits") + '''
+"""
+)
+gauge_toy.CORE = (
+    gauge_toy.CORE.replace("from typing import ClassVar", "from typing import ClassVar, NamedTuple").replace(
+        "import OFFSETS, STEPS, TABLE", "import DEEP, OFFSETS, OPTIONS, PROFILES, STEPS, TABLE, read_limits"
+    )
+    + '''
 
 class FineGauge(Gauge):
     """A gauge with a limit of its own."""
@@ -231,35 +241,39 @@ def by_kind(name):
     """The kind of a name."""
     return name.strip().lower() if FACTOR else ""
 '''
+)
 for _name in ("epsilon", "context", "style", "options", "cached", "deep", "subclass", "nested"):
-    gauge_toy.CORE += gauge_toy.CORE[gauge_toy.CORE.index("\n\ndef by_any("):gauge_toy.CORE.index("\n\ndef by_random(")].replace("by_any", f"by_{_name}")
+    gauge_toy.CORE += gauge_toy.CORE[
+        gauge_toy.CORE.index("\n\ndef by_any(") : gauge_toy.CORE.index("\n\ndef by_random(")
+    ].replace("by_any", f"by_{_name}")
 PATCH = '    monkeypatch.setattr(core, "FACTOR", 3)\n'
 NEW = {
-    "measure_mean": 'def test_one():\n    assert measure_mean([1, 2, 6]).error(3) == 0\n',
-    "scale_mean": 'def test_one():\n    assert scale_mean([1, 2, 6]).is_scaled(3)\n',
-    "slack_mean": 'def test_one():\n    assert slack_mean([1, 2, 6]).is_slack(3)\n',
-    "total_mean": 'def test_one():\n    assert total_mean([1, 2, 6]).total(3) == 0\n',
-    "score_mean": 'def test_one():\n    assert score_mean([1, 2, 6]).error(3) == 0\n',
-    "report_mean": 'def test_one():\n    assert report_mean([1, 2, 6]).error(3) == 0\n',
-    "make_reader": 'def test_one():\n    for place, line in enumerate(Lines(make_reader([1, 2]))):\n        assert line == 2 * place + 2\n',
-    "Meter.move": 'def test_one():\n    meter = Meter(3)\n    meter.move(2)\n    assert meter.is_tolerated(7)\n',
-    "Meter.tune": 'def test_one():\n    meter = Meter(3)\n    meter.tune(2)\n    assert is_in_profile(meter.value, 7)\n',
-    "Meter.turn": 'def test_one():\n    meter = Meter(3)\n    assert meter.is_scaled(3)\n    meter.turn(2)\n    assert abs(meter.value - 7) <= 1e-6 * meter.scale\n',
-    "by_epsilon": f'def test_one(monkeypatch):\n{PATCH}    assert is_close(by_epsilon([1, 2]), [3, 6], get_epsilon())\n',
-    "by_context": f'def test_one(monkeypatch):\n{PATCH}    assert is_close(by_context([1, 2]), [3, 6], get_current())\n',
-    "by_style": f'def test_one(monkeypatch):\n{PATCH}    assert is_close(by_style([1, 2]), [3, 6], get_style().tolerance)\n',
-    "by_options": f'def test_one(monkeypatch):\n{PATCH}    assert is_close(by_options([1, 2]), [3, 6], OPTIONS.tolerance)\n',
+    "measure_mean": "def test_one():\n    assert measure_mean([1, 2, 6]).error(3) == 0\n",
+    "scale_mean": "def test_one():\n    assert scale_mean([1, 2, 6]).is_scaled(3)\n",
+    "slack_mean": "def test_one():\n    assert slack_mean([1, 2, 6]).is_slack(3)\n",
+    "total_mean": "def test_one():\n    assert total_mean([1, 2, 6]).total(3) == 0\n",
+    "score_mean": "def test_one():\n    assert score_mean([1, 2, 6]).error(3) == 0\n",
+    "report_mean": "def test_one():\n    assert report_mean([1, 2, 6]).error(3) == 0\n",
+    "make_reader": "def test_one():\n    for place, line in enumerate(Lines(make_reader([1, 2]))):\n        assert line == 2 * place + 2\n",
+    "Meter.move": "def test_one():\n    meter = Meter(3)\n    meter.move(2)\n    assert meter.is_tolerated(7)\n",
+    "Meter.tune": "def test_one():\n    meter = Meter(3)\n    meter.tune(2)\n    assert is_in_profile(meter.value, 7)\n",
+    "Meter.turn": "def test_one():\n    meter = Meter(3)\n    assert meter.is_scaled(3)\n    meter.turn(2)\n    assert abs(meter.value - 7) <= 1e-6 * meter.scale\n",
+    "by_epsilon": f"def test_one(monkeypatch):\n{PATCH}    assert is_close(by_epsilon([1, 2]), [3, 6], get_epsilon())\n",
+    "by_context": f"def test_one(monkeypatch):\n{PATCH}    assert is_close(by_context([1, 2]), [3, 6], get_current())\n",
+    "by_style": f"def test_one(monkeypatch):\n{PATCH}    assert is_close(by_style([1, 2]), [3, 6], get_style().tolerance)\n",
+    "by_options": f"def test_one(monkeypatch):\n{PATCH}    assert is_close(by_options([1, 2]), [3, 6], OPTIONS.tolerance)\n",
     "by_cached": f'def test_one(monkeypatch):\n{PATCH}    assert is_close(by_cached([1, 2]), [3, 6], read_limits()["tolerance"])\n',
     "by_deep": f'def test_one(monkeypatch):\n{PATCH}    assert is_close(by_deep([1, 2]), [3, 6], DEEP["a"]["b"]["c"]["tolerance"])\n',
-    "by_subclass": f'def test_one(monkeypatch):\n{PATCH}    assert [FineGauge(one) for one in by_subclass([1, 2])] == [FineGauge(3), FineGauge(6)]\n',
-    "by_nested": f'def test_one(monkeypatch):\n{PATCH}    assert all(FineGauge(one).suits(want) for one, want in zip(by_nested([1, 2]), [3, 6], strict=True))\n',
-    "by_random": f'def test_one(monkeypatch):\n{PATCH}    assert by_random([]) == []\n    values = [random.random() for _ in range(3)]\n    assert by_random(values) == [3 * one for one in values]\n',
-    "by_item": f'def test_one(monkeypatch):\n{PATCH}    for found, right in zip(map(by_item, [1, 2]), [3, 6]):\n        assert found == right\n',
-    "by_star": f'def test_one(monkeypatch):\n{PATCH}    assert_allclose(by_star([1, 2]), [3, 6])\n',
+    "by_subclass": f"def test_one(monkeypatch):\n{PATCH}    assert [FineGauge(one) for one in by_subclass([1, 2])] == [FineGauge(3), FineGauge(6)]\n",
+    "by_nested": f"def test_one(monkeypatch):\n{PATCH}    assert all(FineGauge(one).suits(want) for one, want in zip(by_nested([1, 2]), [3, 6], strict=True))\n",
+    "by_random": f"def test_one(monkeypatch):\n{PATCH}    assert by_random([]) == []\n    values = [random.random() for _ in range(3)]\n    assert by_random(values) == [3 * one for one in values]\n",
+    "by_item": f"def test_one(monkeypatch):\n{PATCH}    for found, right in zip(map(by_item, [1, 2]), [3, 6]):\n        assert found == right\n",
+    "by_star": f"def test_one(monkeypatch):\n{PATCH}    assert_allclose(by_star([1, 2]), [3, 6])\n",
     "by_kind": f'def test_one(monkeypatch):\n{PATCH}    assert by_kind(" Fine ") in KINDS\n    assert by_kind("PLAIN") in KINDS\n',
 }
 gauge_toy._HEAD = "import random\nfrom numpy.testing import assert_allclose\n" + gauge_toy._HEAD.replace(
-    "get_limit\n", "get_current, get_epsilon, get_limit, get_style, read_limits, DEEP, KINDS, OPTIONS\n")
+    "get_limit\n", "get_current, get_epsilon, get_limit, get_style, read_limits, DEEP, KINDS, OPTIONS\n"
+)
 gauge_toy.TESTS |= NEW
 
 
@@ -278,8 +292,23 @@ def main() -> None:
 
     def show(task, verdict):
         excess = engine.target(prepared["gauge"], task.instance).read(task.code).excess
-        print(task.sample, task.instance.qualname, "|", task.name, "|", verdict.status, verdict.extra.get("confirmed"), verdict.mode,
-              "|", str(verdict.extra.get("doubt") or "")[:150], "|", verdict.message[-250:] if not verdict.passed else "", "|", sorted(excess), flush=True)
+        print(
+            task.sample,
+            task.instance.qualname,
+            "|",
+            task.name,
+            "|",
+            verdict.status,
+            verdict.extra.get("confirmed"),
+            verdict.mode,
+            "|",
+            str(verdict.extra.get("doubt") or "")[:150],
+            "|",
+            verdict.message[-250:] if not verdict.passed else "",
+            "|",
+            sorted(excess),
+            flush=True,
+        )
 
     Pool(engine, prepared, workers=1, mode=mode).run(tasks, show)
 

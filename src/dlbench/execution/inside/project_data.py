@@ -88,7 +88,7 @@ def _copy(value: Any, depth: int, modules: Collection[str]) -> Any:  # noqa: ANN
     if not depth:
         return None
     if kind is ContextVar:
-        return kind, _copy(value.get(None), depth, modules)
+        return kind, _copy(_get_current(value), depth, modules)
     if kind.__module__ in modules and not issubclass(kind, tuple):
         attributes = _list_attributes(value)
         return kind, {key: _copy(one, depth - 1, modules) for key, one in attributes.items()}
@@ -100,6 +100,13 @@ def _copy(value: Any, depth: int, modules: Collection[str]) -> Any:  # noqa: ANN
     if kind in _DICTS:
         return kind, {key: _copy(one, depth - 1, modules) for key, one in value.items()}
     return kind, set(value)
+
+
+def _get_current(variable: ContextVar[Any]) -> Any:  # noqa: ANN401
+    try:
+        return variable.get()
+    except LookupError:
+        return None
 
 
 def _is_array(kind: type) -> bool:
@@ -126,7 +133,7 @@ def _is_changed(copy: Any, value: Any, *, may_grow: bool = True) -> bool:  # noq
     if type(value) is not kind:
         return True
     if kind is ContextVar:
-        return _is_changed(content, value.get(None))
+        return _is_changed(content, _get_current(value))
     if isinstance(content, list):
         pairs = zip(content, value, strict=False)
         return len(value) < len(content) or any(_is_changed(*pair, may_grow=False) for pair in pairs)
