@@ -21,9 +21,9 @@ from any names, or evaluate text."""
 _DEFERRING = {"dataclasses.field", "collections.defaultdict"}
 """They call what they are given later."""
 _READING = {
-    "len", "sorted", "list", "tuple", "dict", "set", "frozenset", "sum", "min", "max", "enumerate", "zip", "range", "str",
-    "repr", "int", "float", "bool", "any", "all", "isinstance", "np.array", "numpy.array", "re.compile", "partial",
-    "functools.partial", "namedtuple", "TypeVar", "logging.getLogger",
+    "len", "sorted", "list", "tuple", "dict", "set", "frozenset", "sum", "min", "max", "enumerate", "zip", "range",
+    "str", "repr", "int", "float", "bool", "any", "all", "isinstance", "np.array", "numpy.array", "re.compile",
+    "partial", "functools.partial", "namedtuple", "TypeVar", "logging.getLogger",
 }  # fmt: skip
 """They change nothing that they are given."""
 _CLOSED = {"test", "tests", "conftest", "testing", "_testing"}
