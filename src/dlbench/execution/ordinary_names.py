@@ -104,7 +104,7 @@ class ModuleFacts:
         """Names behind a dot, and those that its classes define."""
         self.libraries = {name.partition(".")[0] for name in [*self.imported, *(one for _, one in self.aliases)]}
         self.stored = list_stored(tree)
-        self.defined = {node.name for node in tree.body if isinstance(node, Function | ast.ClassDef)}  # type: ignore[attr-defined]
+        self.defined = {node.name for node in tree.body if isinstance(node, Function | ast.ClassDef)}
         self.taken = self.stored | {bound for bound, _ in self.aliases} | set(dir(builtins))
 
     def skip_module(self, chain: str) -> list[str]:

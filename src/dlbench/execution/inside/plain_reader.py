@@ -311,7 +311,7 @@ class Reader(Table):
         for name in names.keys() - held.keys():
             if check_attribute(kind, name, names[name]):
                 self.note(f"{kind.__qualname__}.{name} in place of data of the class")
-            elif name in list_asked(kind):
+            elif name in list_asked(kind):  # type: ignore[arg-type]
                 self.note(f"{kind.__qualname__}.{name}, which its methods ask for")
         every = names.keys() | held.keys()
         cached = {name for name in every if isinstance(getattr(kind, name, None), functools.cached_property)}

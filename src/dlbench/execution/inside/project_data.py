@@ -50,7 +50,7 @@ def keep_data(is_project: Callable[[str], bool]) -> Callable[[], list[str]]:
 def _list_names(module: object) -> Mapping[str, Any]:
     if not issubclass(type(module), types.ModuleType):
         return {}
-    found: Mapping[str, Any] = types.ModuleType.__getattribute__(module, "__dict__")  # type: ignore[arg-type]
+    found: Mapping[str, Any] = types.ModuleType.__getattribute__(module, "__dict__")
     return found
 
 
