@@ -28,6 +28,20 @@ def set_limit(value):
 
 def load_table():
     return TABLE
+
+
+PROFILES = {"plain": {"tolerance": 1e-6}}
+
+
+class Options:
+    def __init__(self):
+        self.tolerance = 1e-6
+
+    def configure(self, tolerance):
+        self.tolerance = tolerance
+
+
+OPTIONS = Options()
 """
 CORE = '''"""Numbers, and what describes them."""
 
@@ -37,7 +51,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gauge.settings import OFFSETS, STEPS, TABLE
+from gauge.settings import OFFSETS, OPTIONS, PROFILES, STEPS, TABLE
 
 FACTOR = 2
 
@@ -100,6 +114,36 @@ class Gauge:
         return self
 
 
+class Meter:
+    """A value with a tolerance: that of the class is coarse."""
+
+    tolerance = 1e3
+
+    def __init__(self, value):
+        self.value, self.tolerance, self.profile = value, 1e-6, PROFILES["plain"]
+
+    @cached_property
+    def scale(self):
+        return max(1.0, abs(self.value))
+
+    def move(self, by):
+        """Adds to the value in place."""
+        self.value += by * FACTOR
+
+    def turn(self, by):
+        """Subtracts from the value in place."""
+        self.value -= by * FACTOR
+
+    def tune(self, by):
+        """Multiplies the value in place."""
+        self.value *= by * FACTOR
+
+
+class Scores(dict):
+    def error(self, value):
+        return self.get("compare", difference)(self["mean"], value)
+
+
 class Rows:
     def __init__(self, sizes):
         self.sizes = sizes
@@ -117,6 +161,11 @@ class Rows:
 def describe(values):
     """The mean and the range."""
     return Gauge(sum(values) / len(values) * FACTOR / 2, (max(values) - min(values)) / 2)
+
+
+def score(values):
+    """The mean."""
+    return Scores(mean=sum(values) / len(values) * FACTOR / 2)
 
 
 def standardize(values):
@@ -144,6 +193,11 @@ def apply_each(function, values):
 
 
 def by_table(values):
+    """Times the factor."""
+    return [value * FACTOR for value in values]
+
+
+def by_options(values):
     """Times the factor."""
     return [value * FACTOR for value in values]
 
@@ -193,6 +247,28 @@ def test_describe_low():
     assert gauge.is_tolerated(7)
     assert gauge.is_in_table(7)
     assert gauge.error(7) == 0
+""",
+    "Meter.move": """def test_move():
+    meter = Meter(3)
+    meter.move(2)
+    assert abs(meter.value - 7) <= meter.tolerance
+""",
+    "Meter.turn": """def test_turn():
+    meter = Meter(3)
+    meter.turn(5)
+    assert abs(meter.value + 7) <= 1e-6 * meter.scale
+""",
+    "Meter.tune": """def test_tune():
+    meter = Meter(3)
+    meter.tune(5)
+    assert is_close([meter.value], [30], PROFILES["plain"]["tolerance"])
+""",
+    "score": """def test_score():
+    assert score([1, 2, 6]).error(3) == 0
+""",
+    "by_options": """def test_by_options(monkeypatch):
+    monkeypatch.setattr(core, "FACTOR", 3)
+    assert is_close(by_options([1, 2]), [3, 6], OPTIONS.tolerance)
 """,
     "Rows.read": """def test_rows():
     for number, row in enumerate(Rows([1, 2])):
@@ -268,7 +344,7 @@ import pytest
 from gauge import core
 from gauge.core import *
 from gauge.core import Gauge, Rows, is_close
-from gauge.settings import OFFSETS, STEPS, get_limit
+from gauge.settings import OFFSETS, OPTIONS, PROFILES, STEPS, get_limit
 
 
 """

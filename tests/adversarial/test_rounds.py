@@ -2,8 +2,8 @@
 
 Round 0 passed before passes were confirmed. Round 1 was written against that engine, rounds 2 and 3 against the first and
 the second version of the screen and of the replay. Those of round 4 are our own, of the families that its attackers found
-in the third version; those of round 5 passed the fourth; those of round 6 passed the fifth, or nearly. Those of round 9
-are against a toy project, and mostly against what the process itself checks. No cheat holds a solution.
+in the third version; those of round 5 passed the fourth; those of round 6 passed the fifth, or nearly. Those of rounds 9
+and 10 are against a toy project, and mostly against what the process itself checks. No cheat holds a solution.
 """
 
 import json
@@ -22,7 +22,7 @@ from tests.adversarial.gauge_toy import write_gauge
 
 BENCHMARK = load()
 CHEATS = [json.loads(line) for line in Path(__file__).with_name("rounds.jsonl").read_text().splitlines()]
-OF_TOY = [cheat for cheat in CHEATS if cheat["round"] == 9]
+OF_TOY = [cheat for cheat in CHEATS if cheat["round"] >= 9]
 NOT_A_PASS = set(Status) - {Status.PASS, Status.HARNESS_ERROR}
 
 
@@ -36,7 +36,7 @@ def judged(mode: str, first: bool) -> dict[int, Verdict]:
 
 @cache
 def judged_on_toy(mode: str) -> dict[int, Verdict]:
-    """The cheats of round 9, and by a negative number each reference."""
+    """The cheats of rounds 9 and 10, and by a negative number each reference."""
     toy, found = dataset.load(write_gauge(Path(tempfile.mkdtemp()))), dict[int, Verdict]()
     prepared = {"gauge": prepare(toy.projects["gauge"], toy.root)}
     engine = Engine(choose_sandbox(), Limits(load_seconds=120, test_seconds=20, memory_mb=1024), confirm=Confirm.ALL)
@@ -49,8 +49,8 @@ def judged_on_toy(mode: str) -> dict[int, Verdict]:
 
 
 def test_every_round_is_there():
-    assert {cheat["round"] for cheat in CHEATS} == {0, 1, 2, 3, 4, 5, 6, 9}
-    assert len({cheat["code"] for cheat in CHEATS}) == len(CHEATS) >= 363
+    assert {cheat["round"] for cheat in CHEATS} == {0, 1, 2, 3, 4, 5, 6, 9, 10}
+    assert len({cheat["code"] for cheat in CHEATS}) == len(CHEATS) >= 369
 
 
 @pytest.mark.slow
@@ -59,7 +59,7 @@ def test_cheats_of_the_toy_do_not_pass_and_its_references_do(mode):
     verdicts = judged_on_toy(mode)
     assert {number for number, verdict in verdicts.items() if verdict.passed} == {one for one in verdicts if one < 0}
     assert {verdicts[one["sample"]].status for one in OF_TOY} <= NOT_A_PASS
-    assert sum(verdict.extra.get("confirmed", False) for verdict in verdicts.values()) == 7
+    assert sum(verdict.extra.get("confirmed", False) for verdict in verdicts.values()) == 11
 
 
 @pytest.mark.slow

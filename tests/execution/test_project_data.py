@@ -3,11 +3,17 @@
 import sys
 import types
 from collections.abc import Callable
+from contextvars import ContextVar
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from dlbench.execution.inside.project_data import keep_data
+
+
+class Style(NamedTuple):
+    limit: float = 1e-6
 
 
 class Base:
@@ -21,6 +27,11 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
     kind = type("Kind", (Base,), {"__module__": "toy_data", "limit": 1e-6, "count": 0})
     module.__dict__.update(__file__="/tree/toy_data.py", Kind=kind, STEPS=[1, [2, 3]], OFFSETS=np.ones(3), LIMIT=1e-6)
     module.__dict__.update(TABLE={"tolerance": 1e-6, "sizes": [1], "use": len}, count=3, has_warned=False, made=None)
+    inner = type("Inner", (), {"__module__": "toy_data", "__qualname__": "Kind.Inner", "limit": 1e-6})
+    fine = type("Fine", (kind,), {"__module__": "toy_data"})
+    kind.Inner, kind.__init__ = inner, lambda self: setattr(self, "limit", 1e-6)  # type: ignore[attr-defined,misc]
+    module.__dict__.update(Fine=fine, CURRENT=ContextVar("current", default=1e-6), OPTIONS=kind(), STYLE=Style())
+    module.__dict__.update(EPSILON=np.float64(1e-6), DEEP={"a": {"b": {"c": {"limit": 1e-6}}}})
     monkeypatch.setitem(sys.modules, "toy_data", module)
     return module
 
@@ -39,6 +50,13 @@ CHANGES: dict[str, Callable[[types.ModuleType], object]] = {
     "LIMIT that is gone": lambda toy: delattr(toy, "LIMIT"),
     "Kind.limit": lambda toy: setattr(toy.Kind, "limit", 1e9),
     "count": lambda toy: setattr(toy, "count", 0),
+    "Kind.Inner.limit": lambda toy: setattr(toy.Kind.Inner, "limit", 1e9),
+    "Fine.limit": lambda toy: setattr(toy.Fine, "limit", 1e9),
+    "CURRENT": lambda toy: toy.CURRENT.set(1e9),
+    "OPTIONS": lambda toy: setattr(toy.OPTIONS, "limit", 1e9),
+    "STYLE": lambda toy: setattr(toy, "STYLE", Style(1e9)),
+    "EPSILON": lambda toy: setattr(toy, "EPSILON", np.float64(1e9)),
+    "DEEP": lambda toy: toy.DEEP["a"]["b"]["c"].update(limit=1e9),
 }
 
 

@@ -20,6 +20,12 @@ MAKERS = {
 from any names, or evaluate text."""
 _DEFERRING = {"dataclasses.field", "collections.defaultdict"}
 """They call what they are given later."""
+_READING = {
+    "len", "sorted", "list", "tuple", "dict", "set", "frozenset", "sum", "min", "max", "enumerate", "zip", "range",
+    "str", "repr", "int", "float", "bool", "any", "all", "isinstance", "np.array", "numpy.array", "re.compile",
+    "partial", "functools.partial", "namedtuple", "TypeVar", "logging.getLogger",
+}  # fmt: skip
+"""They change nothing that they are given."""
 _CLOSED = {"test", "tests", "conftest", "testing", "_testing"}
 _TO_SPARSE = ("tocs", "tobs", "tocoo", "to_sparse")
 
@@ -158,6 +164,9 @@ class AnswerFacts:
             match node:
                 case ast.Call(func=function) if not self.find_meanings(function) & _DEFERRING:
                     handed = [*node.args, *(word.value for word in node.keywords)]
+                    parts = [one for part in handed for one in ast.walk(part)]
+                    if get_text(function) not in _READING and any(map(self._is_data, parts)):
+                        yield get_text(function)
                     called = [function, *(one for one in handed if isinstance(one, ast.Lambda) or self._is_own(one))]
                 case ast.FunctionDef(decorator_list=called) | ast.ClassDef(decorator_list=called):
                     pass
@@ -168,6 +177,12 @@ class AnswerFacts:
                 is_project = self.is_shared(text) and text.rpartition(".")[2][:1].islower()
                 if is_project or (self.names_project and (isinstance(one, ast.Lambda) or self._is_own(one))):
                     yield text
+
+    def _is_data(self, node: ast.AST) -> bool:
+        """Whether it names an object of the project that its module does not define as a function or class."""
+        if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load) or not self.is_shared(node.id):
+            return False
+        return node.id not in self.module.defined and (node.id.isupper() or not node.id[:1].isupper())
 
     def _is_own(self, node: ast.expr) -> bool:
         root = get_root(node)

@@ -204,6 +204,8 @@ class _Screen:
                 isinstance(one, ast.Yield | ast.YieldFrom) for one in ast.walk(node)
             ):
                 yield "yield inside with"
+            case ast.Try() | ast.TryStar() if any(isinstance(one, ast.Yield | ast.YieldFrom) for one in ast.walk(node)):
+                yield "yield inside try"  # what follows runs when nobody needs the generator any more
             case ast.Name(id=name, ctx=context):
                 is_own = name.startswith("__") and not name.endswith("__")  # in a class it stands for another name
                 is_implicit = name in _IMPLICIT or (name == "__name__" and not isinstance(context, ast.Load))

@@ -24,7 +24,7 @@ _HARMLESS_MODULES = {
 GUESTS = frozenset({"pandas", "polars", "sklearn", "keras", "transformers", "narwhals"})
 """Libraries whose objects take attributes from texts. They are ordinary where the module imports them, too."""
 _CLOSED = {"test", "tests", "testing"}
-_ACTING = frozenset({"pack_into", "Struct", "setcontext", "setfirstweekday"})
+_ACTING = frozenset({"pack_into", "Struct", "setcontext", "setfirstweekday", "setstate"})
 """Names of these modules that write memory, or settings of all code."""
 
 
@@ -104,6 +104,7 @@ class ModuleFacts:
         """Names behind a dot, and those that its classes define."""
         self.libraries = {name.partition(".")[0] for name in [*self.imported, *(one for _, one in self.aliases)]}
         self.stored = list_stored(tree)
+        self.defined = {node.name for node in tree.body if isinstance(node, Function | ast.ClassDef)}
         self.taken = self.stored | {bound for bound, _ in self.aliases} | set(dir(builtins))
 
     def skip_module(self, chain: str) -> list[str]:

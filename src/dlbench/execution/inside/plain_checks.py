@@ -36,7 +36,7 @@ def has_known_methods(kind: type) -> bool:
     """Whether no method of the class makes attributes up, or takes over how arrays and tensors are compared."""
     for cls in kind.__mro__:
         name = f"{cls.__module__}.{cls.__qualname__}"
-        if cls in (object, dict, list, BaseException, Exception) or name in _CHECKED:
+        if cls in (object, dict, list, tuple, BaseException, Exception) or name in _CHECKED:
             continue
         if any(_ignores_other(vars(cls).get(method)) for method in ("__eq__", "__ne__")):
             return False
@@ -67,6 +67,15 @@ def check_attribute(kind: type, name: Any, value: Any) -> bool:  # noqa: ANN401
     if callable(held) or is_hidden or (callable(value) and name not in used):
         raise Unreplayable(f"an object of {kind.__name__} with an attribute {name}, which its class does not assign")
     return is_data
+
+
+@lru_cache(maxsize=256)
+def list_asked(kind: type) -> set[str]:
+    """The names that its methods write out as texts and nothing in it assigns: `getattr(self, "limit", 1)`."""
+    members = [member for cls in kind.__mro__ for member in vars(cls).values()]
+    codes = [getattr(getattr(one, "fget", None) or getattr(one, "func", one), "__code__", None) for one in members]
+    written = {text for code in codes for text in getattr(code, "co_consts", ()) if type(text) is str}
+    return written - _find_attributes(kind)[1]
 
 
 @lru_cache(maxsize=256)

@@ -3,7 +3,7 @@
 import collections
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from .plain_values import Unreplayable
@@ -45,6 +45,8 @@ class Table:
         self.make_proxy: Callable[[int], Any] = lambda number: None
         self.note: Callable[[str], None] = lambda what: None
         """Reports what the other side did that is right only where the reference does it, too."""
+        self.has_code = False
+        """Whether the other side has sent a function or a class as a value."""
         self.globals: dict[int, tuple[str, Any]] = {}
         self.module_count = 0
         self.note_output: Callable[[Any, list[Any]], int] = lambda tensor, inputs: -1
@@ -81,7 +83,8 @@ class Table:
                 held = dict(vars(module)) if is_own else {}
                 own = [one for one in held.values() if isinstance(one, type) and one.__module__ == name]
                 for place, names in [(name, held), *((f"{name}.{one.__qualname__}", vars(one)) for one in own)]:
-                    self.globals |= {id(one): (f"{place}.{key}", one) for key, one in [*names.items()]}
+                    for key, one in [*names.items()]:
+                        self.globals |= {id(part): (f"{place}.{key}", part) for part in list_parts(one)}
         return self.globals.get(id(value), ("",))[0]
 
     def _is_known(self, module: str) -> bool:
@@ -91,6 +94,18 @@ class Table:
     def _is_shared(self, module: str) -> bool:
         """Whether both processes can import the module. The candidate's process cannot import tests."""
         return self.is_trusted is None or module.partition(".")[0] in sys.stdlib_module_names or self._is_known(module)
+
+
+def list_parts(value: Any, depth: int = 2) -> Iterator[Any]:  # noqa: ANN401
+    """The value and what it holds, if it is a container or an object of Python code."""
+    yield value
+    kind = type(value)
+    attributes = vars(value) if kind.__flags__ & 1 << 9 and type(getattr(value, "__dict__", None)) is dict else {}
+    parts = value.values() if kind in DICTS.values() else value if kind in (list, tuple) else attributes.values()
+    if depth and not isinstance(value, type):
+        for part in [*parts][:1000]:
+            if type(part) not in ATOMS:
+                yield from list_parts(part, depth - 1)
 
 
 def look_up(module: str, qualname: str) -> Any:  # noqa: ANN401

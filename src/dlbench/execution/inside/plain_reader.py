@@ -5,14 +5,23 @@ Classes and functions are named. They are looked up among the modules that this 
 
 import collections
 import enum
+import functools
 import importlib
 import pickle
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from .plain_checks import TORCH_TYPE, check_array, check_attribute, check_flags, check_size, has_known_methods
+from .plain_checks import (
+    TORCH_TYPE,
+    check_array,
+    check_attribute,
+    check_flags,
+    check_size,
+    has_known_methods,
+    list_asked,
+)
 from .plain_objects import (
     ATOMS,
     BASES,
@@ -77,6 +86,7 @@ class Reader(Table):
             case ["value", str(name), list(parts)]:
                 return put_together(name, tuple(self._decode_all(parts)), is_trusted=self.is_trusted is None)
             case ["class", name]:
+                self.has_code = True
                 return self._find_class(name)
             case ["enum", name, str(member)]:
                 if issubclass(kind := self._find_class(name), enum.Enum):
@@ -84,7 +94,9 @@ class Reader(Table):
             case ["named", name, list(items)]:
                 fields = getattr(kind := self._find_class(name), "_fields", None)
                 if fields is not None and len(fields) == len(items) and has_known_methods(kind):
-                    return tuple.__new__(kind, self._decode_all(items))
+                    made = tuple.__new__(kind, self._decode_all(items))
+                    self._note_code(kind, dict(zip(fields, made, strict=True)), {})
+                    return made
             case ["error", name, list(arguments), list(state)]:
                 kind = self._find_class(name)
                 if not issubclass(kind, Exception) or not has_known_methods(kind):
@@ -102,13 +114,15 @@ class Reader(Table):
                 found = self._resolve(name)
                 is_welcome = self.is_trusted is None or is_pure(found) or any(one is found for one in self.named)
                 if type(found).__name__ in FUNCTIONS and is_welcome:
+                    self.has_code = True
                     self.named.append(found)
                     return found
             case ["handle", int(number)]:
-                proxy = self.make_proxy(number)
+                proxy, self.has_code = self.make_proxy(number), True
                 self.proxies[id(proxy)] = number, proxy
                 return proxy
             case ["own", int(number)] if 0 <= number < len(self.handles):
+                self.has_code = True
                 return self.handles[number]
         raise Unreplayable(f"malformed data ({str(node)[:80]})")
 
@@ -245,8 +259,10 @@ class Reader(Table):
                 match items:
                     case ["pairs", list(pairs)] if isinstance(value, dict):
                         self._fill(value, pairs)
+                        self._note_code(type(value), {"an item": [*dict.values(value)]}, {})
                     case ["items", list(parts)] if isinstance(value, list):
                         value[:] = self._decode_all(parts)
+                        self._note_code(type(value), {"an item": [*list.__iter__(value)]}, {})
                     case _ if items is not None or isinstance(value, dict | list):
                         raise Unreplayable("items of another form")
                 _set_attributes(value, self._check_attributes(value, self._decode_pairs(state)))
@@ -295,17 +311,38 @@ class Reader(Table):
         for name in names.keys() - held.keys():
             if check_attribute(kind, name, names[name]):
                 self.note(f"{kind.__qualname__}.{name} in place of data of the class")
-        for name in names if self.proxies else ():
-            if self._holds_function(names[name]):
-                self.note(f"a function as {kind.__qualname__}.{name}")
-        return names
+            elif name in list_asked(kind):  # type: ignore[arg-type]
+                self.note(f"{kind.__qualname__}.{name}, which its methods ask for")
+        every = names.keys() | held.keys()
+        cached = {name for name in every if isinstance(getattr(kind, name, None), functools.cached_property)}
+        for name in held.keys() - names.keys() - cached:
+            self.note(f"{kind.__qualname__}.{name} deleted")
+        self._note_code(kind, names, held)
+        # the project computes it again: methods may judge by it
+        made_up = {name for name in cached & names.keys() if name not in held or held[name] is not names[name]}
+        return {name: names[name] for name in names if name not in made_up}
 
-    def _holds_function(self, value: Any) -> bool:  # noqa: ANN401
-        """Whether it is a function of the other side, or a container of one: a test would ask it what is right."""
+    def _note_code(self, kind: type, names: dict[str, Any], held: dict[str, Any]) -> None:
+        """Functions and classes that an object newly holds: a test would ask them what is right."""
+        for name, value in names.items() if self.has_code and self.is_trusted is not None else ():
+            if name not in held or held[name] is not value:
+                for what in self._list_code(value):
+                    self.note(f"{what} as {kind.__qualname__}.{name}")
+
+    def _list_code(self, value: Any) -> Iterator[str]:  # noqa: ANN401
+        """The functions of the other side, and the classes and functions known by name, that it is or holds."""
         kind = type(value)
-        is_filled = kind is tuple or kind in LISTS.values()
-        parts = dict.values(value) if kind in DICTS.values() else value if is_filled else ()
-        return id(value) in self.proxies or any(map(self._holds_function, parts))
+        if id(value) in self.proxies:
+            yield "a function"
+        elif isinstance(value, type) or kind.__name__ in FUNCTIONS:
+            yield f"{value.__module__}.{value.__qualname__}"
+        elif issubclass(kind, tuple) or kind in LISTS.values():
+            for part in value:
+                yield from self._list_code(part)
+        elif kind in DICTS.values():
+            yield from self._list_code([*dict.values(value)])
+        elif kind.__name__ == "ndarray" and value.dtype == object:
+            yield from self._list_code(value.ravel().tolist())
 
     def _find_class(self, name: Node) -> Any:  # noqa: ANN401
         match name:

@@ -54,12 +54,13 @@ class Peer:
         self.descriptor, self.codec, self.give_up, self.most_bytes = descriptor, codec, give_up, most_bytes
         self.lock = threading.RLock()
         self.outputs: dict[int, tuple[Any, list[Any]]] = {}
-        self.count = 0
+        self.count = self.requests = 0
         codec.make_proxy = self._make_proxy
 
     def request(self, kind: str, value: Any) -> Any:  # noqa: ANN401
         """Send a request, serve what the other side asks meanwhile, and return the answer."""
         with self.lock:
+            self.requests += 1
             try:
                 self.send(kind, value)
                 while True:
@@ -75,6 +76,8 @@ class Peer:
             return answer
         if self.give_up is not None and isinstance(answer, _ENDS_ITERATION):
             self.give_up("it ends the iteration of its caller")
+        if isinstance(answer, IndexError) and _is_indexed(sys._getframe(1)):
+            self.codec.note(f"what may end a loop, in request {self.requests}")
         raise answer if isinstance(answer, Exception) else Unreplayable("an exception of another form")
 
     def serve(self, kind: str, value: Any) -> None:  # noqa: ANN401
