@@ -112,12 +112,14 @@ def _write_records(benchmark: Benchmark, task: OpenTask, root: Path) -> None:
     for name in ("projects", "locks"):
         (root / name).mkdir(parents=True)
     write_whole(root / "VERSION", f"{benchmark.version}\n")
-    shutil.copy(lock_of(project, benchmark.root), root / "locks")
+    for one in (project, benchmark.projects[project.name]):
+        shutil.copy(lock_of(one, benchmark.root), root / "locks")
     record = task.record
-    if isinstance(task, OpenRelease) and task.record.newer.path is not None:
+    if isinstance(task, OpenRelease) and project.path is not None:
         shutil.copytree(task.newer, root / "newer", ignore=_COMPILED)
+        older = project.model_copy(update={"path": "source", "sha256": None})
         newer = task.record.newer.model_copy(update={"path": "newer", "sha256": None})
-        record = task.record.model_copy(update={"newer": newer})
+        record = task.record.model_copy(update={"older": older, "newer": newer})
     write_task(root, record)
     text = benchmark.files[project.name].read_text(encoding="utf-8")
     if project.path is not None:
