@@ -90,7 +90,7 @@ def log():
 def executor(cluster, log):
     from dlbench.execution.ray_cluster.executor import RayExecutor
 
-    found = RayExecutor(cluster.address, log=log.append, patience=30)
+    found = RayExecutor(cluster.address, log=log.append, patience=120)
     yield found
     found.close()
 
