@@ -184,6 +184,15 @@ def test_a_limit_ends_an_attempt_that_is_judged_nevertheless(
     assert (done.folder / "output.log").stat().st_size <= 16 << 20
 
 
+ALL_CPUS = "import os\nos.sched_setaffinity(0, range(os.cpu_count()))\nprint(len(os.sched_getaffinity(0)), 'used')"
+
+
+def test_an_agent_keeps_to_its_processors(toys: Path, tmp_path: Path, sandbox: str) -> None:
+    words = ("--command", shlex.join(["python", "-c", ALL_CPUS]), "--sandbox", sandbox, "--cpus", 1)
+    done = run_agent(toys, tmp_path / "run", *words)
+    assert (done.folder / "output.log").read_text() == "1 used\n", done.text
+
+
 def test_a_killed_run_resumes_without_repeating_a_verdict(toys: Path, tmp_path: Path, sandbox: str) -> None:
     """The agent sleeps while there is a file `wait` beside it."""
     agent, out = tmp_path / "agent", tmp_path / "run"

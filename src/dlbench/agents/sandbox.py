@@ -24,7 +24,7 @@ from typing import BinaryIO, Protocol
 
 from dlbench.errors import DLBenchError
 from dlbench.execution.launch import describe_limits
-from dlbench.execution.processes import borrow_group, find_descendants, is_alive, memory_mb
+from dlbench.execution.processes import borrow_cpus, borrow_group, find_descendants, is_alive, memory_mb
 from dlbench.execution.sandbox import Cell, Sandbox, find_sandboxes, reaper
 from dlbench.execution.sandbox.base import inside
 from dlbench.execution.sandbox.bubblewrap import Bubblewrap, open_parents
@@ -235,6 +235,7 @@ def run_agent(
         subprocess.run(["chown", "-hR", f"{cell.user}:{cell.user}", *cell.writable], check=True)
     host, child = socket.socketpair()
     with host, child, borrow_group() as group, contextlib.ExitStack() as stack:
+        cpus = stack.enter_context(borrow_cpus(cell.cell.limits.cpus))
         files = [stack.enter_context(place.open("wb", buffering=0)) for place in (output, errors) if place]
         is_full = prepare_group(group, cell.cell.limits)
         process = subprocess.Popen(
@@ -266,6 +267,8 @@ def run_agent(
         try:
             listener = _receive(host, errors or output)
             for pid in find_descendants(process.pid):
+                with contextlib.suppress(ProcessLookupError):
+                    os.sched_setaffinity(pid, cpus)
                 if group is not None:
                     group.add(pid)
             with listener, server.serve(listener):

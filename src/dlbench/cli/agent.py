@@ -44,6 +44,7 @@ class LimitOptions:
     memory: Annotated[int, typer.Option(min=64, help="Memory of all processes of an attempt, in MiB.")] = 4096
     disk: Annotated[int, typer.Option(min=1, help="Disk space of an attempt, in MiB.")] = 1024
     processes: Annotated[int, typer.Option(min=8, help="Processes of an attempt.")] = 256
+    cpus: Annotated[int, typer.Option(min=0, help="Processors of an attempt; 0: all.")] = 0
 
 
 @command("run", agent)
@@ -101,7 +102,7 @@ def run(
     settings = AgentRun(
         make_engine(WorkerOptions(1, sandbox=sandbox)),
         choose_agent_sandbox(sandbox),
-        Limits(0, 60 * limits.minutes, limits.memory, limits.processes, disk_mb=limits.disk),
+        Limits(0, 60 * limits.minutes, limits.memory, limits.processes, disk_mb=limits.disk, cpus=limits.cpus),
         words,
         endpoint.model if endpoint is not None and model else "",
         endpoint,

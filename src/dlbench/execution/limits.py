@@ -18,6 +18,8 @@ class Limits:
     open_files: int = 1024
     file_mb: int = 256
     disk_mb: int = 512
+    cpus: int = 0
+    """Processors of an agent; 0: all."""
 
     def for_instance(self, instance: Instance) -> "Limits":
         """Allow slow tests ten times the time of their reference."""

@@ -12,6 +12,7 @@ import secrets
 import signal
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -182,6 +183,23 @@ def remove_groups() -> None:
         for folder in base.glob("dlbench-*-*"):
             if not Path("/proc", folder.name.split("-")[1]).exists():
                 _remove(folder)
+
+
+_borrowed = Counter[int]()
+
+
+@contextmanager
+def borrow_cpus(count: int) -> Iterator[list[int]]:
+    """The processors that the fewest others have borrowed; all of them if `count` is 0."""
+    with _lock:
+        known = sorted(os.sched_getaffinity(0), key=lambda one: (_borrowed[one], one))
+        chosen = known[: count or None]
+        _borrowed.update(chosen)
+    try:
+        yield chosen
+    finally:
+        with _lock:
+            _borrowed.subtract(chosen)
 
 
 def _make() -> Group | None:

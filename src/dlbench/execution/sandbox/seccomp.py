@@ -41,6 +41,8 @@ _MAP_LOCKED = 0x2000
 _PRETENDED = {"fadvise64": (221, 223), "flock": (73, 32)}
 """With the cache of pages, with locks of files and of memory, and with what tells of them (`mincore`, `preadv2`), the
 process of a candidate could send what it saw of the tests to the one that answers a replay."""
+_SET_AFFINITY = (203, 122)
+"""By which an agent would take processors that were not given to it."""
 _X86_64_ATTRIBUTES = (90, 91, 92, 93, 94, 132, 188, 189, 190, 197, 198, 199, 235, 260, 261, 268, 280, 452)
 _AARCH64_ATTRIBUTES = (5, 6, 7, 14, 15, 16, 52, 53, 54, 55, 88, 452)
 """chmod, chown, utime, setxattr, removexattr and related calls."""
@@ -84,7 +86,7 @@ def build_filter(*, mounted: bool, network: bool = False) -> bytes:
     )
     locked = [_step(_JUMP_ANY_BIT, _MAP_LOCKED, 0, 1)]
     program += _decide_by_argument(_MMAP[column], locked, _DENY, _ALLOW, argument=_FOURTH_ARGUMENT)
-    pretended = [] if network else [numbers[column] for numbers in _PRETENDED.values()]
+    pretended = [numbers[column] for numbers in ([_SET_AFFINITY] if network else _PRETENDED.values())]
     for number in [*pretended, *(() if mounted else attributes)]:
         program += [_step(_JUMP_EQUAL, number, 0, 1), _step(_RETURN, _PRETEND)]
     return b"".join([*program, _step(_RETURN, _ALLOW)])
