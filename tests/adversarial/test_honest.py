@@ -43,6 +43,7 @@ FIRST = {
     "keeps state on itself": "scale.calls = getattr(scale, 'calls', 0) + 1",
     "changes the type": "values = type(values)(values)",
     "writes and reads a file": "import tempfile\n    with tempfile.TemporaryFile('w+') as file:\n        file.write('x')\n        file.seek(0)\n        assert file.read() == 'x'",
+    "moves a file to another folder": "import os, tempfile\n    with tempfile.TemporaryDirectory() as place:\n        os.mkdir(place + '/a')\n        open(place + '/a/x', 'w').close()\n        os.replace(place + '/a/x', place + '/x')\n        os.replace(place + '/a', place + '/x.d')",
     "runs a program": "import subprocess, sys\n    assert subprocess.run([sys.executable, '-c', 'print(1)'], capture_output=True).stdout == b'1\\n'",
     "ignores a signal": "import signal\n    signal.signal(signal.SIGUSR1, signal.SIG_IGN)",
     "patches and fixes": "import json\n    before = json.dumps\n    json.dumps = str\n    json.dumps = before",

@@ -136,8 +136,8 @@ def _empty(folder: str, kept: set[str]) -> bool:
 
 
 def _remove_folder(place: int, name: str) -> None:
-    """Remove a folder with all that is below it, without recursion: a candidate may nest thousands. Landlock forbids
-    moving a folder up to remove it there."""
+    """Remove a folder with all that is below it, without recursion: a candidate may nest thousands. Landlock may
+    forbid moving a folder up to remove it there."""
     path = [name]
     here = _enter(place, name)
     try:

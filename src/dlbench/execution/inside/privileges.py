@@ -16,7 +16,7 @@ from typing import Any
 
 _PDEATHSIG, _DUMPABLE, _SECCOMP, _SUBREAPER, _NO_NEW_PRIVS, _FILTER = 1, 4, 22, 36, 38, 2
 _LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 444, 445, 446
-_READ_FILE, _PATH_BENEATH, _SCOPE_SIGNAL = 1 << 2, 1, 2
+_READ_FILE, _REFER, _PATH_BENEATH, _SCOPE_SIGNAL = 1 << 2, 1 << 13, 1, 2
 _SIGNAL_CALLS = {"x86_64": (62, 200, 234, 434, 302), "aarch64": (129, 130, 131, 434, 261)}
 """kill, tkill, tgkill, pidfd_open, prlimit64"""
 
@@ -87,7 +87,7 @@ def _landlock_version() -> int:
 def _create_ruleset(handled: int) -> int | None:
     """Create a Landlock rule set that also scopes signals, if the kernel can; None without Landlock."""
     version = _landlock_version()
-    if not version or (version < 6 and not handled):
+    if not version:
         return None
     scoped = _SCOPE_SIGNAL if version >= 6 else 0
     attributes = struct.pack("=QQQ", handled, 0, scoped)[: 24 if version >= 6 else 16 if version >= 4 else 8]
@@ -97,16 +97,21 @@ def _create_ruleset(handled: int) -> int | None:
 def build_ruleset(hidden: list[str], readable: list[str]) -> int | None:
     """Build a Landlock rule set under which every file but the hidden ones is readable; None without Landlock.
 
-    Landlock only knows what is allowed. So for a folder that holds a hidden file, everything else in it is allowed.
+    Landlock only knows what is allowed. So for a folder that holds a hidden file, everything else in it is allowed,
+    and so are renames from one folder to another, which it otherwise denies. It refuses those that make a file readable.
     `readable`: readable places inside folders that may not be listed.
     """
-    ruleset = _create_ruleset(_READ_FILE)
+    ruleset = _create_ruleset(_READ_FILE | _rename())
     if ruleset is None:
         return None
     closed = {os.path.realpath(path) for path in hidden}
     opened = {str(parent) for path in closed for parent in Path(path).parents}
     _allow(ruleset, "/", closed, opened, [*readable, *opened])
     return ruleset
+
+
+def _rename() -> int:
+    return _REFER if _landlock_version() >= 2 else 0
 
 
 def _allow(ruleset: int, folder: str, closed: set[str], opened: set[str], readable: list[str]) -> None:
@@ -116,10 +121,14 @@ def _allow(ruleset: int, folder: str, closed: set[str], opened: set[str], readab
         if path in opened:
             _allow(ruleset, path, closed, opened, readable)
             continue
-        with contextlib.suppress(OSError):
-            place = os.open(path, os.O_PATH | os.O_CLOEXEC)
-            libc.syscall(_LANDLOCK_ADD, ruleset, _PATH_BENEATH, struct.pack("=Qi", _READ_FILE, place), 0)
-            os.close(place)
+        _add(ruleset, path, _READ_FILE | (_rename() if os.path.isdir(path) else 0))
+
+
+def _add(ruleset: int, path: str, rights: int) -> None:
+    with contextlib.suppress(OSError):
+        place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        libc.syscall(_LANDLOCK_ADD, ruleset, _PATH_BENEATH, struct.pack("=Qi", rights, place), 0)
+        os.close(place)
 
 
 def _list_folder(folder: str, readable: list[str]) -> list[str]:
@@ -147,8 +156,11 @@ def enforce(ruleset: int) -> bool:
 def scope_signals() -> bool:
     """Restrict this process to signalling its descendants, so that `kill(-1)` reaches them and nobody else; False if
     the kernel cannot. Where /proc may not be read, no other call reaches every descendant."""
-    ruleset = _create_ruleset(0)
-    return ruleset is not None and enforce(ruleset)
+    ruleset = _create_ruleset(_REFER) if _landlock_version() >= 6 else None
+    if ruleset is None:
+        return False
+    _add(ruleset, "/", _REFER)  # otherwise no rename from one folder to another would work once files are hidden
+    return enforce(ruleset)
 
 
 def protect(processes: list[int], *, broadcast: bool = False) -> None:
