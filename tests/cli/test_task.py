@@ -233,6 +233,7 @@ def test_cutting_keeps_helpers_and_inherited_tests() -> None:
     )
     hidden = ["t.py::test_a", "t.py::TestSub::test_c", "t.py::TestGone::test_d"]
     found = cut_tests(source.encode(), ["t.py::TestSub::test_b"], hidden).decode()
+    assert "\n\n\n\n" not in found  # where a test was cut out, there is no gap
     namespace: dict[str, object] = {}
     exec(found.replace("import x", ""), namespace)
     assert "helper" in namespace

@@ -45,7 +45,8 @@ _DESCRIBED = """{description}
 _RULES = """
 - Only files below {packages} count, and no tests, `conftest.py`, configuration, compiled files or links.
 - Hidden tests decide. The score is the share of them that pass, and whether all do.{kind}
-- Solve it with Python {python} and the packages of `{requirements}`. From this folder, {tests} by:
+- Solve it with Python {python} and the packages of `{requirements}`; `dlbench task checkout` names such a Python.
+  From this folder, {tests} by:
   `{settings}PYTHONPATH={root} python -m pytest -p no:cacheprovider -o addopts= {arguments}`
 - Code that reaches for the tests or the judge (frames, `sys.modules`, import hooks, replaced functions of libraries, …)
   does not count, unless the release uses the same.
@@ -126,7 +127,7 @@ def render_instructions(task: OpenTask) -> str:
     names = "".join(f"\n- `{name}`" for name in record.required_names)
     packages = sorted(find_packages(record.files, task.prepared)) or list(record.files)
     has_tests = bool(list_shown(task))  # pytest would run everything for an empty list
-    kind = f" They are of the same kind as those of `{TESTS}`." if record.visible else ""
+    kind = f" They are of the same kind as those of `{TESTS}`. No other test judges." if record.visible else ""
     if record.unchanged:
         kind += f" Besides, {len(record.unchanged)} tests of `{TESTS}` pass now and must still pass."
     rules = _RULES.format(

@@ -85,8 +85,12 @@ def cut_tests(source: bytes, visible: Collection[str], hidden: Collection[str] =
     number = 1
     while number <= len(lines):
         last, instead = gone.get(number, (number, lines[number - 1]))
-        kept.append(instead)
+        kept += [instead] if instead else []
+        before = kept[-1].strip() if kept else ""
+        is_gap = number in gone and (not before or before.endswith(":"))  # it would show where a hidden test was
         number = last + 1
+        while is_gap and number <= len(lines) and not lines[number - 1].strip():
+            number += 1
     return "".join(kept).encode("utf-8", "surrogateescape")
 
 

@@ -97,8 +97,8 @@ def _create_ruleset(handled: int) -> int | None:
 def build_ruleset(hidden: list[str], readable: list[str]) -> int | None:
     """Build a Landlock rule set under which every file but the hidden ones is readable; None without Landlock.
 
-    Landlock only knows what is allowed. So for a folder that holds a hidden file, everything else in it is allowed,
-    and so are renames from one folder to another, which it otherwise denies. It refuses those that make a file readable.
+    Landlock only knows what is allowed. So for a folder that holds a hidden file, everything else in it is allowed.
+    So are renames from one folder to another, which it denies otherwise, except where they would open a file.
     `readable`: readable places inside folders that may not be listed.
     """
     ruleset = _create_ruleset(_READ_FILE | _rename())
