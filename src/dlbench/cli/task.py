@@ -53,11 +53,13 @@ def checkout(
     from dlbench.execution.task_folder import write_folder
 
     chosen = open_tasks(Chosen(benchmark, instance=[name]))[0]
-    write_folder(chosen, folder)
+    write_folder(chosen, folder, ".venv/bin/python")
     if shutil.which("git"):
         commit_folder(folder)
+        (folder / ".git/info").mkdir(exist_ok=True)
+        (folder / ".git/info/exclude").write_text(".venv\n", encoding="utf-8")
+    (folder / ".venv").symlink_to(chosen.prepared.environment)
     typer.echo(f"wrote {folder}: read INSTRUCTIONS.md there")
-    typer.echo(f"an interpreter with the packages: {chosen.prepared.python}", err=True)
 
 
 @command("submit", task)
@@ -85,11 +87,15 @@ def submit(
         open_attempts(out, solver, chosen.record.track, dataset.load(benchmark), options)
     engine = options.make_engine()
     log(f"judging {len(files)} changed files with {len(chosen.record.tests)} tests")
-    verdict = judge_files(engine, chosen, files, links=links, sample=sample, workers=options.workers)
+    with counted("tests", len(chosen.record.tests), every=1.0) as progress:
+        verdict = judge_files(
+            engine, chosen, files, links=links, sample=sample, workers=options.workers, progress=progress
+        )
     if out is not None:
         with Journal(out / VERDICTS) as journal:
             journal.append(verdict.as_record())
     if json:
+        log("; ".join(_describe(verdict)[1:4]))
         print_json(verdict.as_record() | {"share": verdict.share})
     else:
         typer.echo("\n".join(_describe(verdict)))

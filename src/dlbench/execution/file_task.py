@@ -7,7 +7,7 @@ uses.
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -181,6 +181,7 @@ def judge_files(
     links: Sequence[str] = (),
     sample: int = 0,
     workers: int = 1,
+    progress: Callable[[str], None] | None = None,
 ) -> Verdict:
     """`files`: what the answer changes in what was given. `links`: what it has in place of files."""
     record = task.record
@@ -191,7 +192,7 @@ def judge_files(
         return _make_verdict(engine, task, sample, Status.HARNESS_ERROR, what)
     chosen = choose_counted(files, record.files, task.prepared)
     laid = {**task.base, **chosen.counted, **task.tests}
-    options = RunOptions(workers=workers, allowed=profile.allowed, expected=profile.seconds)
+    options = RunOptions(workers=workers, allowed=profile.allowed, expected=profile.seconds, progress=progress)
     run = run_files(engine, task, laid, record.tests, options)
     status, message = _find_status(run, record)
     ignored = chosen.ignored | dict.fromkeys(links, "a link")

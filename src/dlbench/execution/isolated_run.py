@@ -6,7 +6,7 @@ tests judge by come at the end.
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field
@@ -68,6 +68,8 @@ class RunOptions:
     """Seconds of each test, as far as known."""
     shuffle: int | None = None
     """Seed of a random order."""
+    progress: Callable[[str], None] | None = None
+    """Called after each test; twice for one that runs again after a bad end."""
 
 
 def run_tests(engine: Engine, prepared: Prepared, tests: Sequence[str], options: RunOptions | None = None) -> TestRun:
@@ -199,6 +201,8 @@ class _Part:
 
         def listen(message: dict[str, Any]) -> bool:
             seen.take(message)
+            if options.progress is not None and message["kind"] == "test" and message["id"] in self.whole.outcomes:
+                options.progress(message["id"])
             return time.monotonic() < self.deadline and not self.whole.tampered
 
         with open_cell(self.prepared, None, None, limits) as cell:

@@ -45,9 +45,9 @@ _DESCRIBED = """{description}
 _RULES = """
 - Only files below {packages} count, and no tests, `conftest.py`, configuration, compiled files or links.
 - Hidden tests decide. The score is the share of them that pass, and whether all do.{kind}
-- Solve it with Python {python} and the packages of `{requirements}`; `dlbench task checkout` names such a Python.
+- Solve it with Python {python} and the packages of `{requirements}`.
   From this folder, {tests} by:
-  `{settings}PYTHONPATH={root} python -m pytest -p no:cacheprovider -o addopts= {arguments}`
+  `{settings}PYTHONPATH={root} {interpreter} -m pytest -p no:cacheprovider -o addopts= {arguments}`
 - Code that reaches for the tests or the judge (frames, `sys.modules`, import hooks, replaced functions of libraries, …)
   does not count, unless the release uses the same.
 {names}"""
@@ -108,12 +108,12 @@ def list_shown(task: OpenTask) -> list[str]:
     return [test for test in (*record.visible, *record.unchanged) if functions[test] not in judging]
 
 
-def write_folder(task: OpenTask, folder: Path) -> None:
-    """`folder` must be new or empty."""
+def write_folder(task: OpenTask, folder: Path, interpreter: str = "python") -> None:
+    """`folder` must be new or empty. `interpreter`: what the instructions call the one with the packages."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise DLBenchError("the folder is not empty", where=str(folder), fix="name a new folder")
     files = build_folder(task)
-    files |= {INSTRUCTIONS: render_instructions(task).encode(), REQUIREMENTS: task.requirements.encode()}
+    files |= {INSTRUCTIONS: render_instructions(task, interpreter).encode(), REQUIREMENTS: task.requirements.encode()}
     if shown := list_shown(task):
         files[TESTS] = "".join(f"{test}\n" for test in shown).encode()
     for path, content in files.items():
@@ -122,10 +122,11 @@ def write_folder(task: OpenTask, folder: Path) -> None:
         place.write_bytes(content)
 
 
-def render_instructions(task: OpenTask) -> str:
+def render_instructions(task: OpenTask, interpreter: str = "python") -> str:
     record, project = task.record, task.prepared.project
     names = "".join(f"\n- `{name}`" for name in record.required_names)
     packages = sorted(find_packages(record.files, task.prepared)) or list(record.files)
+    settings = {"OMP_NUM_THREADS": "1"} | project.tests.env
     has_tests = bool(list_shown(task))  # pytest would run everything for an empty list
     kind = f" They are of the same kind as those of `{TESTS}`. No other test judges." if record.visible else ""
     if record.unchanged:
@@ -137,7 +138,8 @@ def render_instructions(task: OpenTask) -> str:
         python=project.python,
         requirements=REQUIREMENTS,
         root=project.import_root,
-        settings="".join(f"{name}={shlex.quote(value)} " for name, value in project.tests.env.items()),
+        interpreter=interpreter,
+        settings="".join(f"{name}={shlex.quote(value)} " for name, value in settings.items()),
         arguments=" ".join([*project.tests.args, f"@{TESTS}" if has_tests else shlex.quote(project.tests.root)]),
         names=f"\nNames and messages that tests use and that occur nowhere else:\n{names}\n" if names else "",
     )
