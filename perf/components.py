@@ -1,19 +1,25 @@
-"""Measure what judging a rebuild costs beside its tests: wall time against the tests' own time divided by the workers.
+"""Measure what judging an answer of many files costs, beside the tests alone.
 
-Without a task, a project of 1,000 tests is made; its module is right from the start. With one, its reference is judged.
-Exits with 1 if a test does not pass.
-`python perf/rebuild.py [--task ID] [--tests N] [--milliseconds N] [--workers N] [--repeat N]`
+Without options, a rebuild of 1,000 tests is made, whose module is right from the start: wall time against the tests' own
+time divided by the workers. With `--bare`, the references of described components, beside a bare unconfined pytest
+process on the release; one worker each. Exits with 1 if a test does not pass.
+`python perf/components.py [--task ID …] [--bare] [--tests N] [--milliseconds N] [--workers N] [--repeat N]`
 """
 
 import argparse
 import os
 import statistics
+import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
+from dlbench.cli.app import Chosen
+from dlbench.cli.task import open_tasks
 from dlbench.dataset import load
 from dlbench.dataset.file_task import Rebuild
+from dlbench.dataset.labels import Track
 from dlbench.dataset.skeleton import hash_skeleton, reduce_tree
 from dlbench.dataset.tracks import read_tasks, write_task
 from dlbench.execution import Engine, Limits, choose_sandbox
@@ -73,19 +79,61 @@ def write_many(root: Path, tests: int, seconds: float) -> Path:
     return benchmark
 
 
+def run_bare(task: OpenTask, folder: Path) -> float:
+    """Seconds of one pytest process on the release."""
+    project, tests = task.prepared.project, folder / "tests.txt"
+    tests.write_text("\n".join(task.record.tests))
+    settings = {"PYTHONPATH": project.import_root, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    words = [str(task.prepared.python), "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "addopts="]
+    began = time.monotonic()
+    done = subprocess.run(
+        [*words, *project.tests.args, f"@{tests}"],
+        cwd=task.prepared.tree,
+        env=os.environ | settings | project.tests.env,
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode:
+        raise SystemExit(f"{task.record.id}: {done.stdout[-500:]}{done.stderr[-500:]}")
+    return time.monotonic() - began
+
+
+def compare_bare(tasks: list[OpenTask], repeat: int) -> int:
+    engine, ratios = Engine(choose_sandbox(), Limits()), []
+    with tempfile.TemporaryDirectory(prefix="dlbench-perf-") as folder:
+        for task in tasks:
+            judge_files(engine, task, task.reference)  # learns how long the tests take
+            bare, judged = [], []
+            for _ in range(repeat):
+                bare.append(run_bare(task, Path(folder)))
+                verdict = judge_files(engine, task, task.reference)
+                if not verdict.passed:
+                    print(task.record.id, verdict.status, verdict.message)
+                    return 1
+                judged.append(verdict.seconds)
+            ratios.append(statistics.median(bare) / statistics.median(judged))
+            print(f"{task.record.id}: bare {statistics.median(bare):.1f} s, {ratios[-1]:.2f} times as fast", flush=True)
+    print(f"{len(ratios)} components: median {statistics.median(ratios):.2f} times as fast as bare (goal 3)")
+    return 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--task", help="a rebuild task of the benchmark")
+    parser.add_argument("--task", action="append", help="a task of the benchmark")
+    parser.add_argument("--bare", action="store_true", help="components beside a bare process")
     parser.add_argument("--tests", type=int, default=1000)
     parser.add_argument("--milliseconds", type=float, default=30.0, help="processor time of each test")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--repeat", type=int, default=3)
     options = parser.parse_args()
+    if options.bare:
+        chosen = Chosen(None, instance=options.task)
+        return compare_bare(open_tasks(chosen, None if options.task else Track.COMPONENT), options.repeat)
     with tempfile.TemporaryDirectory(prefix="dlbench-perf-") as folder:
         made = None if options.task else write_many(Path(folder), options.tests, options.milliseconds / 1000)
         benchmark = load(made)
         records = read_tasks(benchmark.root)
-        record = records[options.task] if options.task else next(iter(records.values()))
+        record = records[options.task[0]] if options.task else next(iter(records.values()))
         task = OpenTask(record, prepare(benchmark.projects[record.project], benchmark.root))
         engine = Engine(choose_sandbox(), Limits())
         ratios = []
