@@ -89,6 +89,13 @@ def test_unusual_code_that_is_wrong_keeps_its_status(judge_code):
     assert verdict.extra["errors"]
 
 
+def test_message_of_a_replay_names_no_file_of_the_judge(judge_code):
+    verdict = judge_code(RIGHT.format(first="import sys; sys.modules['none']"))
+    assert verdict.status is Status.FAIL
+    assert "KeyError" in verdict.message
+    assert "remote.py" not in verdict.message
+
+
 def test_classes_that_stay_inside_need_no_replay(judge_code):
     verdict = judge_code(OWN)
     assert verdict.passed

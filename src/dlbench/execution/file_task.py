@@ -231,7 +231,14 @@ def describe(run: TestRun, test: str) -> str:
     """Why a test has not passed."""
     if run.outcomes[test] is Outcome.NOT_RUN:
         return next(iter(run.load_errors), "it was not collected")[-600:]
-    return run.messages.get(test, str(run.outcomes[test]))[-600:]
+    return _shorten(run.messages.get(test, str(run.outcomes[test])))
+
+
+def _shorten(message: str) -> str:
+    """The last frames, and the beginning and the end of what was raised."""
+    frames, mark, raised = message.partition("\nE   ")
+    raised = raised if len(raised) <= 450 else f"{raised[:350]} … {raised[-100:]}"
+    return f"{frames[-600:] if not mark else frames[-150:]}{mark}{raised}"
 
 
 def _make_verdict(
@@ -247,7 +254,7 @@ def _make_verdict(
     record = task.record
     counts = status in (Status.PASS, Status.FAIL, Status.ERROR)
     outcomes = run.outcomes if run is not None and counts else dict.fromkeys(record.tests, Outcome.NOT_RUN)
-    messages = {test: run.messages[test][-600:] for test in record.tests if test in run.messages} if run else {}
+    messages = {test: _shorten(run.messages[test]) for test in record.tests if test in run.messages} if run else {}
     seconds = run.seconds if run is not None else {}
     visible = {test: str(outcomes[test]) for test in record.visible}
     return Verdict(

@@ -30,9 +30,9 @@ _MOST_ENTRIES = 100_000
 _LEAST_BYTES = 200
 """Below it, files are equal by accident, such as those that only mark a package."""
 
-_REBUILD = """Every function body of these {count} modules was removed; signatures, docstrings, constants and imports
-are as in the release. Write the bodies, and any private helper or module that you need, so that the package works as
-documented.
+_REBUILD = """Every function body of these {count} modules was removed, and private functions that nothing else uses
+as a whole; signatures, docstrings, constants and imports are as in the release. Write the bodies, and any private
+helper or module that you need, so that the package works as documented.
 
 {modules}
 """
@@ -144,7 +144,7 @@ def render_instructions(task: OpenTask, interpreter: str = "python") -> str:
         names=f"\nNames and messages that tests use and that occur nowhere else:\n{names}\n" if names else "",
     )
     verb = "Rebuild" if isinstance(record, Rebuild) else "Write" if isinstance(record, Component) else "Change"
-    return f"# {verb} a part of {project.name} {project.version}\n\n{describe_asked(task)}{rules}"
+    return f"# {verb} a part of {project.name} {project.version}\n\n{describe_asked(task)}{rules.rstrip()}\n"
 
 
 def describe_asked(task: OpenTask) -> str:

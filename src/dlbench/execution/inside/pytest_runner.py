@@ -22,7 +22,7 @@ from .integrity import FindReplaced, check
 from .seeding import seed_everything
 
 _FRAMES = 12
-_MACHINERY = ("/_pytest/", "/pluggy/", "/unittest/")
+_MACHINERY = ("/_pytest/", "/pluggy/", "/unittest/", "/inside/remote.py")
 ControlTests = tuple[list[pytest.Item], list[pytest.Item]]
 """Items to run before the tests, and after them."""
 Reports = dict[str, Any]
