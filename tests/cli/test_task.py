@@ -236,6 +236,8 @@ def test_cutting_keeps_helpers_and_inherited_tests() -> None:
     assert not hasattr(namespace["TestGone"], "test_d")
     for shown, judging in (("Base::test_b", "TestSub::test_b"), ("TestSub::test_b", "Base::test_b")):
         assert b"test_b" not in cut_tests(source.encode(), [f"t.py::{shown}"], [f"t.py::{judging}"])
+    called = cut_tests(b"def test_a(): pass\n\n\ndef test_b(): pass\n\n\ntest_b()\n", ["t.py::test_a"])
+    assert called == b"def test_a(): pass\n\n\n"  # pytest could not collect the file
     assert b"test_b" in cut_tests(source.encode(), ["t.py::Base::test_b_with_zeros[1]"])
     assert cut_tests(CORE_TESTS.encode(), [], HIDDEN).decode().count("def test") == 0
 

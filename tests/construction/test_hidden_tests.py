@@ -6,7 +6,7 @@ import pytest
 
 from dlbench.construction.hidden_tests import hide_tests
 from dlbench.construction.rebuild import propose_units
-from dlbench.construction.required_names import find_required_names, find_tests_of
+from dlbench.construction.required_names import find_expected_errors, find_required_names, find_tests_of
 from dlbench.dataset.records import strip_case
 from dlbench.dataset.skeleton import reduce_tree
 
@@ -82,6 +82,18 @@ def test_required_names_are_those_that_only_hidden_tests_mention(tree: Path) -> 
     assert found == ["history", "means", "must (be) positive"]
     assert find_tests_of(["must (be) positive"], tree, hidden) == {hidden[0]}
     assert find_tests_of(["history"], tree, hidden) == {hidden[1]}
+
+
+def test_expected_errors_have_type_message_and_call(tree: Path) -> None:
+    """Some failures of rebuilds were types of errors that nothing had named."""
+    with (tree / "test_other.py").open("a") as file:
+        file.write("def test_errors(kind):\n    with pytest.raises(kind):\n        Model().fit(-2)\n")
+        file.write(
+            "    with pytest.warns(DeprecationWarning):\n        Model()\n    with pytest.raises(KeyError):\n        1\n"
+        )
+    hidden = ["test_shared.py::test_hidden", "test_other.py::test_errors"]
+    found = find_expected_errors(tree, ["test_shared.py::test_visible"], hidden)
+    assert found == ["DeprecationWarning from Model()", "ValueError: must (be) positive from fit()"]
 
 
 def test_names_of_visible_tests_are_known(tree: Path) -> None:

@@ -76,7 +76,7 @@ HONEST = """
 import sys; sys.version_info >= (3, 11)
 import sys; print(1, file=sys.stderr)
 import os; os.path.join('a', os.environ.get('B', ''))
-import inspect; inspect.signature(f).parameters
+import inspect; inspect.signature(f).parameters; inspect.unwrap(f)
 import logging; logging.getLogger(__name__).warning('x')
 from importlib.metadata import version
 import importlib.metadata; importlib.metadata.version('x')
@@ -141,6 +141,12 @@ def test_what_libraries_do_is_not_named(code: str) -> None:
 @pytest.mark.parametrize("code", ["import gc", "import sys; sys.modules", "exec('x')", BAD_BLOCKS[2]])
 def test_what_the_release_does_an_answer_may_do_in_any_file(code: str) -> None:
     assert screen_files({"toy/other.py": code.encode()}, {"toy/x.py": code.encode()}, {"toy"}) == []
+
+
+def test_frames_may_be_reached_in_another_way_than_by_the_release() -> None:
+    release = {"toy/x.py": b"import inspect\ndef f():\n    return inspect.stack()[1]\n"}
+    other = b"import inspect\ndef f():\n    return inspect.currentframe().f_back.f_locals\n"
+    assert screen_files({"toy/x.py": other}, release, {"toy"}) == ["toy/x.py:3: .f_locals"]
 
 
 def test_a_comparison_of_the_release_may_not_ignore_its_operand() -> None:

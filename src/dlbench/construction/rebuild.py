@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import groupby
 
 from dlbench.construction.hidden_tests import hide_tests
-from dlbench.construction.required_names import find_tests_of
+from dlbench.construction.required_names import find_expected_errors, find_tests_of
 from dlbench.construction.task_construction import NotSuitable, TaskConstruction, Unit
 from dlbench.dataset.file_task import LEAST_TESTS, FileTask, Rebuild
 from dlbench.dataset.skeleton import Reduction, Skeleton
@@ -67,6 +67,7 @@ class RebuildConstruction(TaskConstruction):
             what = f"{len(tests)} tests need the removed code; {len(hidden)} can be hidden, fewer than {LEAST_TESTS}"
             raise NotSuitable(what, where=where)
         kept = {one for one in kept if one.partition("::")[0] in reduced}
+        facts["expected_errors"] = find_expected_errors(self.prepared.tree, visible, hidden)
         record = Rebuild.model_validate(facts | {"visible": visible, "kept": sorted(kept)})
         task = OpenTask(record, self.prepared)
         if copied := {module for _, module in list_copies(task)}:

@@ -11,11 +11,12 @@ from contextlib import suppress
 from pathlib import Path
 
 from dlbench.construction.collect import is_test_code
-from dlbench.dataset.target import is_prose, walk_code
+from dlbench.dataset.target import dotted_name, is_prose, walk_code
 from dlbench.execution.task_tests import ModuleTests, cut_tests
-from dlbench.parsing import parse
+from dlbench.parsing import parse, unparse
 
 _WORD = re.compile(r"[^\W\d]\w*")
+_EXPECTING = frozenset({"raises", "warns", "assertRaises", "assertRaisesRegex", "assertWarns"})
 _LEAST_PIECE = 12
 """Characters that part of a message has in common with a string of the release."""
 
@@ -39,6 +40,34 @@ def find_required_names(
             if one.strip() not in text and _is_from(one, strings):
                 found.add(one)
     return sorted(found)
+
+
+def find_expected_errors(tree: Path, visible: Collection[str], hidden: Collection[str]) -> list[str]:
+    """The errors and warnings that hidden tests expect, with the message and the call as far as they are written there.
+    Which type an error has is often free."""
+    found = set()
+    for node in _list_hidden_code(tree, visible, hidden):
+        for block in (one for one in walk_code(node) if isinstance(one, ast.With)):
+            for item in block.items:
+                match item.context_expr:
+                    case ast.Call(func=ast.Attribute(attr=name), args=args) if name in _EXPECTING:
+                        found.add(_describe_error(args, list(_list_messages(item)), block.body))
+    return sorted(found - {""})
+
+
+def _describe_error(arguments: list[ast.expr], messages: list[str], body: list[ast.stmt]) -> str:
+    """Empty if the type is a variable, or if there is no more to say."""
+    kinds = [unparse(one) for one in arguments[:1]]
+    if not kinds or not re.search(r"\b[A-Z]", kinds[0]):
+        return ""
+    match arguments:
+        case [_, ast.Constant(value=str(text)), *_]:
+            messages = [text]
+    calls = [dotted_name(one.func) for part in body for one in walk_code(part) if isinstance(one, ast.Call)]
+    called = [f"{name.rpartition('.')[2]}()" for name in calls[:1] if name]
+    if not called and not messages:
+        return ""
+    return " ".join([": ".join([*kinds, *map(_plain, messages)]), *(f"from {name}" for name in called)])
 
 
 def find_tests_of(texts: Collection[str], tree: Path, tests: Iterable[str]) -> set[str]:

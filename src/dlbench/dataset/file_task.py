@@ -65,6 +65,8 @@ class FileTask(Record):
     """Tests that pass before and must still pass; whoever solves the task sees them."""
     required_names: tuple[str, ...] = ()
     """Names and messages that hidden tests use and that occur nowhere else; they are told."""
+    expected_errors: tuple[str, ...] = ()
+    """Type, message and call of the errors and warnings that hidden tests expect; they are told."""
     description: str = ""
     """What to do, in our own words, as Markdown."""
     labels: Labels | None = None

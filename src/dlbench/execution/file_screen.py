@@ -27,7 +27,7 @@ _PART_USABLE = {
         "sys": "version_info version maxsize platform byteorder stdout stderr stdin float_info exit getsizeof argv "
         "executable hexversion implementation intern exc_info getrecursionlimit setrecursionlimit",
         "inspect": "signature Signature Parameter isclass isfunction ismethod isabstract isbuiltin isgenerator getdoc "
-        "isgeneratorfunction cleandoc getfullargspec getmro BoundArguments iscoroutinefunction isroutine",
+        "isgeneratorfunction cleandoc getfullargspec getmro BoundArguments iscoroutinefunction isroutine unwrap",
         "importlib": "metadata resources",
         "types": "SimpleNamespace MappingProxyType NoneType EllipsisType UnionType GenericAlias MethodType "
         "GeneratorType TracebackType DynamicClassAttribute",
@@ -85,10 +85,21 @@ _BY_TEXT = frozenset({"operator.attrgetter", "operator.methodcaller"})
 _SETTERS = frozenset({"setattr", "delattr", "__setattr__", "__delattr__"})
 
 
+_FRAMES = frozenset({
+    "inspect.stack", "inspect.currentframe", ".currentframe", "sys._getframe", ".f_back",
+})  # fmt: skip
+"""Whoever uses one of these reaches what the others reach."""
+
+
+def list_uses(release: FileSet, packages: Collection[str]) -> set[str]:
+    """What leads to the judge and is in these files. `packages`: top-level names of the project's own modules."""
+    return {what for source in release.values() for what, _ in _list_uses(source or b"", packages)}
+
+
 def screen_files(answer: FileSet, release: FileSet, packages: Collection[str]) -> list[str]:
-    """What the answer uses beyond the release, each with its place. `packages`: top-level names of the project's own
-    modules."""
-    known = {what for source in release.values() for what, _ in _list_uses(source or b"", packages)}
+    """What the answer uses beyond the release, each with its place."""
+    known = list_uses(release, packages)
+    known |= _FRAMES if known & _FRAMES else set()
     found = []
     for path, source in sorted(answer.items()):
         uses = sorted(set(_list_uses(source or b"", packages)), key=lambda use: (use[1], use[0]))

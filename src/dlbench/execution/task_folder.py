@@ -7,13 +7,14 @@ test, no compiled file, no copy of a reduced module, no path of the workspace; n
 import ast
 import os
 import shlex
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 from dlbench.dataset.file_task import Component, Rebuild
 from dlbench.dataset.skeleton import Module
 from dlbench.dataset.target import find_body
 from dlbench.errors import DLBenchError
+from dlbench.execution.file_screen import list_uses
 from dlbench.execution.file_sets import find_packages
 from dlbench.execution.file_task import OpenTask
 from dlbench.execution.release_files import is_agent_file
@@ -48,8 +49,8 @@ _RULES = """
 - Solve it with Python {python} and the packages of `{requirements}`.
   From this folder, {tests} by:
   `{settings}PYTHONPATH={root} {interpreter} -m pytest -p no:cacheprovider -o addopts= {arguments}`
-- Code that reaches for the tests or the judge (frames, `sys.modules`, import hooks, replaced functions of libraries, …)
-  does not count, unless the release uses the same.
+- If code reaches for the tests or the judge (frames, `sys.modules`, import hooks, replaced functions of libraries, …),
+  nothing of the answer counts, unless the release uses the same.{uses}
 {names}"""
 
 
@@ -124,16 +125,19 @@ def write_folder(task: OpenTask, folder: Path, interpreter: str = "python") -> N
 
 def render_instructions(task: OpenTask, interpreter: str = "python") -> str:
     record, project = task.record, task.prepared.project
-    names = "".join(f"\n- `{name}`" for name in record.required_names)
+    names = _render_list("Names and messages that tests use and that occur nowhere else", record.required_names)
+    names += _render_list("Errors and warnings that hidden tests expect", record.expected_errors)
     packages = sorted(find_packages(record.files, task.prepared)) or list(record.files)
     settings = {"OMP_NUM_THREADS": "1"} | project.tests.env
     has_tests = bool(list_shown(task))  # pytest would run everything for an empty list
     kind = f" They are of the same kind as those of `{TESTS}`. No other test judges." if record.visible else ""
     if record.unchanged:
         kind += f" Besides, {len(record.unchanged)} tests of `{TESTS}` pass now and must still pass."
+    uses = list_uses(task.reference, task.packages) - list_uses(task.base, task.packages)
     rules = _RULES.format(
         packages=", ".join(f"`{package}`" for package in packages),
         kind=kind,
+        uses=f" It uses: {', '.join(f'`{one}`' for one in sorted(uses))}." if uses else "",
         tests=f"run the tests of `{TESTS}`" if has_tests else "run the release's tests, none of which judges,",
         python=project.python,
         requirements=REQUIREMENTS,
@@ -141,10 +145,15 @@ def render_instructions(task: OpenTask, interpreter: str = "python") -> str:
         interpreter=interpreter,
         settings="".join(f"{name}={shlex.quote(value)} " for name, value in settings.items()),
         arguments=" ".join([*project.tests.args, f"@{TESTS}" if has_tests else shlex.quote(project.tests.root)]),
-        names=f"\nNames and messages that tests use and that occur nowhere else:\n{names}\n" if names else "",
+        names=names,
     )
     verb = "Rebuild" if isinstance(record, Rebuild) else "Write" if isinstance(record, Component) else "Change"
     return f"# {verb} a part of {project.name} {project.version}\n\n{describe_asked(task)}{rules.rstrip()}\n"
+
+
+def _render_list(title: str, entries: Sequence[str]) -> str:
+    lines = "".join(f"\n- `{one}`" for one in entries)
+    return f"\n{title}:\n{lines}\n" if lines else ""
 
 
 def describe_asked(task: OpenTask) -> str:

@@ -76,7 +76,10 @@ def cut_tests(source: bytes, visible: Collection[str], hidden: Collection[str] =
     lines = source.decode("utf-8", "surrogateescape").splitlines(keepends=True)
     gone: dict[int, tuple[int, str]] = {}
     for owner, block in module.blocks:
-        removed = [node for node in block if is_test(node) and (*owner, node.name) not in shown]
+        cut = [node for node in block if is_test(node) and (*owner, node.name) not in shown]
+        names = {node.name for node in cut if not owner}
+        calls = [node for node in block if isinstance(node, ast.Expr) and names & _list_names(node)]
+        removed = sorted([*cut, *calls], key=lambda node: node.lineno)
         for node in removed:
             is_last = len(removed) == len(block) and node is removed[-1]
             instead = " " * node.col_offset + "pass\n" if is_last else ""
@@ -92,6 +95,10 @@ def cut_tests(source: bytes, visible: Collection[str], hidden: Collection[str] =
         while is_gap and number <= len(lines) and not lines[number - 1].strip():
             number += 1
     return "".join(kept).encode("utf-8", "surrogateescape")
+
+
+def _list_names(node: ast.AST) -> set[str]:
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
 
 
 def is_test(node: ast.stmt) -> TypeGuard[Function]:
