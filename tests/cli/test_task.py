@@ -81,6 +81,15 @@ def test_the_folder_shows_neither_the_reference_nor_hidden_tests(folder: Path) -
     assert not [path for path in folder.rglob("*") if path.name == "__pycache__" or path.suffix == ".pyc"]
 
 
+def test_the_folder_holds_no_copy_of_hidden_tests(tmp_path: Path) -> None:
+    """Editors leave such copies, and releases ship them."""
+    copy = "tests/flycheck_test_core.py"
+    made = write_toy(tmp_path, {copy: CORE_TESTS})
+    assert run(made, "checkout", TASK, tmp_path / "work")[0] == 0
+    assert (tmp_path / "source" / copy).is_file()
+    assert not (tmp_path / "work" / copy).exists()
+
+
 def test_the_instructions_name_modules_required_names_and_a_command_that_runs(toys: Path, folder: Path) -> None:
     text = (folder / "INSTRUCTIONS.md").read_text()
     assert "- `OFFSET`" in text
@@ -130,6 +139,22 @@ def test_a_right_answer_is_submitted(toys: Path, folder: Path, tmp_path: Path) -
     (record,) = read_run(tmp_path / "run").verdicts
     assert (record["instance"], record["sample"], record["status"]) == (TASK, 0, "pass")
     assert (list(record["tests"]), list(record["visible"])) == (list(HIDDEN), list(VISIBLE))
+
+
+def test_code_that_the_screen_names_counts_once_it_is_accepted(toys: Path, folder: Path) -> None:
+    for path, content in RIGHT.items():
+        (folder / path).write_text(content)
+    with (folder / "toylib/core.py").open("a") as file:
+        file.write("import gc\n")
+    line = (folder / "toylib/core.py").read_text().count("\n")
+    status, output = run(toys, "submit", TASK, folder, "--screen")
+    assert (status, output.endswith(f"toylib/core.py:{line}: gc\n")) == (1, True), output
+    status, output = run(toys, "submit", TASK, folder)
+    assert "status   unconfirmed" in output
+    assert "if it is honest: --accept gc" in output
+    status, output = run(toys, "submit", TASK, folder, "--accept", "gc")
+    assert "status   pass" in output
+    assert f"accepted toylib/core.py:{line}: gc" in output
 
 
 def test_submitted_attempts_make_a_run(toys: Path, folder: Path, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The commands `task …`: check out and submit tasks of many files; and their validation."""
 
+import shlex
 import shutil
 from collections import Counter
 from dataclasses import dataclass
@@ -73,15 +74,27 @@ def submit(
     sample: Annotated[
         int, typer.Option(min=0, help="Index of the attempt; submitting it again replaces its verdict.")
     ] = 0,
+    screen: Annotated[
+        bool, typer.Option("--screen", help="Run nothing: list what would make the verdict unconfirmed.")
+    ] = False,
+    accept: Annotated[
+        list[str] | None,
+        typer.Option(help="What the screen names and you have found honest (repeatable)."),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Judge an answer: the share of hidden tests that pass, and whether all do."""
-    from dlbench.execution.file_task import judge_files
+    from dlbench.execution.file_sets import choose_counted
+    from dlbench.execution.file_task import judge_files, screen_answer
     from dlbench.execution.task_folder import read_answer
     from dlbench.jsonl import Journal
 
     chosen = open_tasks(Chosen(benchmark, instance=[name]))[0]
     files, links = read_answer(chosen, folder)
+    if screen:
+        findings = screen_answer(chosen, choose_counted(files, chosen.record.files, chosen.prepared).counted)
+        typer.echo("\n".join(findings) or "nothing")
+        raise typer.Exit(bool(findings))
     if out is not None:
         solver = model or out.resolve().name
         open_attempts(out, solver, chosen.record.track, dataset.load(benchmark), options)
@@ -89,7 +102,14 @@ def submit(
     log(f"judging {len(files)} changed files with {len(chosen.record.tests)} tests")
     with counted("tests", len(chosen.record.tests), every=1.0) as progress:
         verdict = judge_files(
-            engine, chosen, files, links=links, sample=sample, workers=options.workers, progress=progress
+            engine,
+            chosen,
+            files,
+            links=links,
+            sample=sample,
+            workers=options.workers,
+            accepted=accept or (),
+            progress=progress,
         )
     if out is not None:
         with Journal(out / VERDICTS) as journal:
@@ -127,6 +147,10 @@ def _describe(verdict: Verdict) -> list[str]:
         lines.append(f"visible  {count(verdict.visible)} passed")
     if verdict.message:
         lines.append(f"message  {verdict.message.strip().splitlines()[-1]}")
+    if excess := verdict.extra.get("excess"):
+        names = sorted({shlex.quote(one.partition(": ")[2]) for one in excess})
+        lines.append(f"fix      read that code; if it is honest: {' '.join(f'--accept {name}' for name in names)}")
+    lines += [f"accepted {what}" for what in verdict.extra.get("accepted", ())]
     lines += [f"broken   {test}" for test in verdict.extra.get("broken", {})]
     lines += [f"ignored  {path}: {why}" for path, why in sorted(verdict.ignored.items())]
     return lines

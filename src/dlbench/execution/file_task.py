@@ -7,7 +7,7 @@ uses.
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -181,9 +181,11 @@ def judge_files(
     links: Sequence[str] = (),
     sample: int = 0,
     workers: int = 1,
+    accepted: Collection[str] = (),
     progress: Callable[[str], None] | None = None,
 ) -> Verdict:
-    """`files`: what the answer changes in what was given. `links`: what it has in place of files."""
+    """`files`: what the answer changes in what was given. `links`: what it has in place of files. `accepted`: what the
+    screen may name, because somebody has read it."""
     record = task.record
     profile = profile_release(engine, task, workers)
     if profile.failures:
@@ -199,16 +201,24 @@ def judge_files(
     extra: dict[str, Any] = {"ignored": ignored} if ignored else {}
     if broken := [test for test in record.unchanged if run.outcomes[test] is not Outcome.PASSED]:
         extra |= {"broken": {test: str(run.outcomes[test]) for test in broken}}
-    code = {path: text for path, text in chosen.counted.items() if text is not None and path.endswith(".py")}
-    code = {path: text for path, text in code.items() if text != task.base.get(path)}
-    known = {path: place.read_bytes() for path in code if (place := task.prepared.tree / path).is_file()}
-    excess = screen_files(code, {**known, **task.reference}, task.packages)
+    findings = screen_answer(task, chosen.counted)
+    excess = [one for one in findings if one.partition(": ")[2] not in accepted]
+    if reviewed := [one for one in findings if one not in excess]:
+        extra |= {"accepted": reviewed}
     share = sum(run.outcomes[test] is Outcome.PASSED for test in record.hidden) / len(record.hidden)
     if excess and share and status in (Status.PASS, Status.FAIL):
         status = Status.UNCONFIRMED
         message = f"the code uses what leads to the judge, beyond what the release uses: {'; '.join(excess[:5])}"
         extra |= {"unconfirmed_share": round(share, 4), "excess": excess}
     return _make_verdict(engine, task, sample, status, message, run, extra)
+
+
+def screen_answer(task: OpenTask, files: FileSet) -> list[str]:
+    """What these files use that leads to the judge, beyond what the release uses, each with its place."""
+    code = {path: text for path, text in files.items() if text is not None and path.endswith(".py")}
+    code = {path: text for path, text in code.items() if text != task.base.get(path)}
+    known = {path: place.read_bytes() for path in code if (place := task.prepared.tree / path).is_file()}
+    return screen_files(code, {**known, **task.reference}, task.packages)
 
 
 def _find_status(run: TestRun, record: FileTask) -> tuple[Status, str]:

@@ -71,6 +71,10 @@ def build_folder(task: OpenTask) -> dict[str, bytes]:
             found[path] = cut_tests((tree / source).read_bytes(), visible.get(source, ()), judging)
         elif source:
             found[path] = (tree / source).read_bytes()
+    for path in [path for path in found if path.endswith(".py") and path not in {*record.files, *hidden_files}]:
+        others = [one for one in hidden_files if PurePosixPath(one).stem in path and path not in visible]
+        if any(_share(found[path], (tree / one).read_bytes()) > 0.5 for one in others if (tree / one).is_file()):
+            del found[path]  # a copy of hidden tests, such as an editor leaves
     references = {content for content in task.reference.values() if content and len(content) > _LEAST_BYTES}
     found = {path: content for path, content in found.items() if path in record.files or content not in references}
     texts = {path: content for path, content in found.items() if path.endswith(".py")}
@@ -224,6 +228,12 @@ def list_copies(task: OpenTask) -> Iterator[tuple[str, str]]:
             yield from (
                 (path, one) for one, bodies in removed.items() if 2 * _measure(bodies & found) > _measure(bodies)
             )
+
+
+def _share(content: bytes, whole: bytes) -> float:
+    """How much of the bodies of a file another one has."""
+    bodies = set(_list_bodies(whole))
+    return _measure(bodies & set(_list_bodies(content))) / max(1, _measure(bodies))
 
 
 def _measure(bodies: Collection[str]) -> int:
