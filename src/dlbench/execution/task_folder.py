@@ -49,8 +49,9 @@ _RULES = """
 - Solve it with Python {python} and the packages of `{requirements}`.
   From this folder, {tests} by:
   `{settings}PYTHONPATH={root} {interpreter} -m pytest -p no:cacheprovider -o addopts= {arguments}`
-- If code reaches for the tests or the judge (frames, `sys.modules`, import hooks, replaced functions of libraries, …),
-  nothing of the answer counts, unless the release uses the same.{uses}
+- If code could reach the tests or the judge, nothing of the answer counts, unless the release uses the same: frames,
+  `sys.modules`, import hooks, replaced functions of libraries, comparison methods such as `__eq__` in classes that have
+  none in the release, library modules that are returned or passed on, processes, sockets, `eval`, `pickle`, ….{uses}
 {names}"""
 
 
