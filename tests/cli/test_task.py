@@ -93,6 +93,7 @@ def test_the_folder_holds_no_copy_of_hidden_tests(tmp_path: Path) -> None:
 def test_the_instructions_name_modules_required_names_and_a_command_that_runs(toys: Path, folder: Path) -> None:
     text = (folder / "INSTRUCTIONS.md").read_text()
     assert "- `OFFSET`" in text
+    assert "- `ValueError from scale()`" in text
     assert "- `toylib/core.py`" in text
     command = next(line.strip(" `") for line in text.splitlines() if "-m pytest" in line)
     assert command.startswith("OMP_NUM_THREADS=1 TOYLIB_SIZES='1 2' PYTHONPATH=")

@@ -194,6 +194,7 @@ def write_toy(root: Path, more: dict[str, str] | None = None) -> Path:
         visible=VISIBLE,
         hidden=HIDDEN,
         required_names=("OFFSET",),
+        expected_errors=("ValueError from scale()",),
         lines=20,
         definitions=10,
         sha256=hash_skeleton(reduce_tree(source, files, ())),
