@@ -17,7 +17,7 @@ from dlbench.execution.plus.nodes import Array, Data, Node, list_objects, list_p
 
 Sizes = Mapping[str, tuple[int, ...]]
 """By path, the sizes in one call; several where lists are nested."""
-_MOST_ELEMENTS = 1 << 26
+_MOST_BYTES = 64 << 20
 _FEW_VALUES = 32
 
 
@@ -208,7 +208,7 @@ class _Maker:
 
     def change_array(self, array: Array, axes: Sequence[int], where: tuple[int, ...]) -> Array:
         total = np.prod([self.size(size) if axis in axes else size for axis, size in enumerate(array.shape)])
-        if total > _MOST_ELEMENTS:
+        if total * array.dtype.itemsize > _MOST_BYTES:
             raise TooLarge("an array would be too large")
         found = array
         for axis in axes:
