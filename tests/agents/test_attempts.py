@@ -4,6 +4,7 @@ import json
 import os
 import shlex
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -292,14 +293,30 @@ def test_a_release_is_run_only_for_attempts_that_are_left(tmp_path: Path) -> Non
     assert (done.status, "started with other mount" in done.text) == (1, True), done.text
 
 
-def test_a_program_that_the_sandbox_does_not_show_is_no_verdict(toys: Path, tmp_path: Path) -> None:
+def test_a_file_that_the_sandbox_does_not_show_is_named(
+    toys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     program = tmp_path / "agents" / "my-agent"
     program.parent.mkdir()
     program.write_text("#!/bin/sh\necho solved\n")
     program.chmod(0o755)
-    done = run_agent(toys, tmp_path / "run", "--command", str(program))
-    assert (done.status, "cannot be run in the sandbox" in done.text) == (1, True), done.text
+    for command in (str(program), f"sh {program}"):
+        done = run_agent(toys, tmp_path / "run", "--command", command)
+        assert (done.status, f"--mount {program.parent}, and write {program}" in done.text) == (1, True), done.text
     assert run_agent(toys, tmp_path / "other", "--command", str(program), "--mount", program.parent).status == 0
+    monkeypatch.chdir(program.parent)
+    done = run_agent(toys, tmp_path / "run", "--command", "sh my-agent", "--mount", program.parent)
+    assert (done.status, f"write {program}" in done.text) == (1, True), done.text
+    done = run_agent(toys, tmp_path / "run", "--command", "ls", "--mount", "none")
+    assert (done.status, "there is no folder none" in done.text) == (1, True), done.text
+
+
+def test_an_endpoint_that_does_not_answer_is_named_before_the_first_attempt(toys: Path, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        url = f"http://127.0.0.1:{unused.getsockname()[1]}/v1"
+    done = run_agent(toys, tmp_path / "run", "--agent", "builtin", "--model", "m", "--base-url", url)
+    assert (done.status, f"no server answers at {url}" in done.text) == (1, True), done.text
+    assert not (tmp_path / "run").exists()
 
 
 def test_an_installed_copy_of_the_project_is_not_shown(toys: Path, tmp_path: Path, sandbox: str) -> None:

@@ -122,7 +122,8 @@ class AgentRun:
                 raise relay.failure
             problem = relay.problem
             if not relay.requests and (self.endpoint is not None or ended.exit == _NOT_STARTED):
-                problem = f"the agent did not start, or asked no model: {output.strip()[-500:]}"
+                said = f"its last words: {output.strip()[-500:]}" if output.strip() else "it printed nothing"
+                problem = f"the agent asked no model (exit status {ended.exit}, {ended.seconds:.0f} s); {said}"
             if problem:
                 not_run = dict.fromkeys(task.record.hidden, Outcome.NOT_RUN)
                 verdict = Verdict(task.record.id, sample, Status.HARNESS_ERROR, not_run, message=problem)
@@ -168,6 +169,21 @@ def find_program(name: str) -> tuple[Path | None, list[Path]]:
         if (root / "pyvenv.cfg").is_file():
             return program, [root, (root / "bin/python").resolve().parent.parent]
     return Path(found).absolute(), []
+
+
+def check_shown(words: Sequence[str], mounts: Iterable[Path]) -> None:
+    """Raise an error for a file of this machine that the command names and the sandbox does not show."""
+    shown = [*find_program(words[0])[1], *mounts, *map(Path, ("/usr", "/bin", "/lib"))]
+    named = [one for one in words if "/" in one or Path(one).suffix] if words[0] == "python" else words
+    for word in named:
+        place = Path(find_program(word)[0] or word) if word == words[0] else Path(word)
+        with contextlib.suppress(OSError):  # a long text is no path
+            if place.is_file() and not any(place.resolve().is_relative_to(one.resolve()) for one in shown):
+                fix = f"--mount {place.resolve().parent}, and write {place.resolve()} in the command"
+                raise DLBenchError(f"the sandbox does not show {word}", where="--command", fix=fix)
+            if word != words[0] and place.is_file() and not place.is_absolute():
+                fix = f"write {place.resolve()}"
+                raise DLBenchError(f"{word} is not in the work folder of the agent", where="--command", fix=fix)
 
 
 def run_git(folder: Path, *words: str) -> bytes:

@@ -82,9 +82,9 @@ def ask(model: str, messages: list[dict[str, Any]]) -> dict[str, Any]:
                 return message
         except urllib.error.HTTPError as error:
             text = error.read().decode(errors="replace")
-            if error.code not in (408, 409, 425, 429) and error.code < 500:
+            if error.code not in (408, 409, 425, 429, 500, 502, 503, 504, 529):
                 raise RuntimeError(f"HTTP {error.code}: {text[:500]}") from None
-            problem = f"HTTP {error.code}"
+            problem = f"HTTP {error.code} {text[:200]}"
         except (OSError, ValueError, LookupError) as error:
             problem = repr(error)
         if attempt < _RETRIES:

@@ -75,12 +75,12 @@ def run(
     benchmark: BenchmarkOption = None,
 ) -> None:
     """Let an agent attempt tasks, and judge what it leaves. Rerun to resume."""
-    from dlbench.agents.attempts import PRESETS, AgentRun, find_program
+    from dlbench.agents.attempts import PRESETS, AgentRun, check_shown
     from dlbench.agents.sandbox import choose_agent_sandbox
     from dlbench.dataset.validation import name_records
     from dlbench.execution import Limits
     from dlbench.generation import Budget, find_price
-    from dlbench.generation.providers import Secrets, find_endpoint, shown_url
+    from dlbench.generation.providers import Secrets, check_endpoint, find_endpoint, shown_url
 
     if bool(agent) == bool(command):
         raise DLBenchError("which agent is not clear", fix="pass exactly one of --agent and --command")
@@ -95,10 +95,14 @@ def run(
         raise DLBenchError(f"the command cannot be read: {error}", where="--command", fix="close its quotes") from None
     if not words:
         raise DLBenchError("the command is empty", where="--command", fix="name a program")
-    find_program(words[0])
+    if unknown := [place for place in mount or () if not place.is_dir()]:
+        raise DLBenchError(f"there is no folder {unknown[0]}", where="--mount", fix="name a folder")
+    check_shown(words, [place.resolve() for place in mount or ()])
     if shutil.which("git") is None:
         raise DLBenchError("there is no program git", fix="install it: it makes the work folders and the patches")
     endpoint = find_endpoint(model, base_url, api_key) if model or base_url else None
+    if endpoint is not None:
+        check_endpoint(endpoint.base_url)
     settings = AgentRun(
         make_engine(WorkerOptions(1, sandbox=sandbox)),
         choose_agent_sandbox(sandbox),

@@ -6,6 +6,7 @@ Endpoints repeat keys in errors, and programs print their environment, so their 
 import functools
 import os
 import re
+import socket
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -110,10 +111,25 @@ def _checked_key(key: str) -> str:
     return key
 
 
+_PORTS = {"http": 80, "https": 443}
+
+
 def shown_url(base_url: str) -> str:
     """Without credentials and query, which may contain a key."""
     parts = urlsplit(base_url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def check_endpoint(base_url: str) -> None:
+    """Raise an error if nothing accepts connections there. Nothing is tried through a proxy."""
+    parts = urlsplit(base_url)
+    if find_proxy(base_url) is not None:
+        return
+    try:
+        socket.create_connection((parts.hostname or "", parts.port or _PORTS[parts.scheme]), timeout=10).close()
+    except OSError as error:
+        what = f"no server answers at {shown_url(base_url)}: {error}"
+        raise DLBenchError(what, where="--base-url", fix="start it, or correct the address") from None
 
 
 def find_proxy(base_url: str) -> str | None:
