@@ -93,7 +93,10 @@ def submit(
     files, links = read_answer(chosen, folder)
     if screen:
         findings = screen_answer(chosen, choose_counted(files, chosen.record.files, chosen.prepared).counted)
-        typer.echo("\n".join(findings) or "nothing")
+        log(
+            f"{len(findings)} findings; with any of them, no outcome counts" if findings else "the screen names nothing"
+        )
+        typer.echo("\n".join(findings), nl=bool(findings))
         raise typer.Exit(bool(findings))
     if out is not None:
         solver = model or out.resolve().name

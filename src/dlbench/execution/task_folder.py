@@ -51,7 +51,8 @@ _RULES = """
   `{settings}PYTHONPATH={root} {interpreter} -m pytest -p no:cacheprovider -o addopts= {arguments}`
 - If code could reach the tests or the judge, nothing of the answer counts, unless the release uses the same: frames,
   `sys.modules`, import hooks, replaced functions of libraries, comparison methods such as `__eq__` in classes that have
-  none in the release, library modules that are returned or passed on, processes, sockets, `eval`, `pickle`, ….{uses}
+  none in the release, library modules that are returned or passed on, processes, sockets, `open`, `eval`, `pickle`,
+  ….{uses}
 {names}"""
 
 
