@@ -158,6 +158,12 @@ def test_code_that_the_screen_names_counts_once_it_is_accepted(toys: Path, folde
     assert f"accepted toylib/core.py:{line}: gc" in output
 
 
+def test_the_screen_names_files_that_are_no_python(toys: Path, folder: Path) -> None:
+    (folder / "toylib/core.py").write_text("x = 1\ndef\n")
+    status, output = run(toys, "submit", TASK, folder, "--screen")
+    assert (status, "toylib/core.py:2: invalid syntax" in output) == (1, True), output
+
+
 def test_submitted_attempts_make_a_run(toys: Path, folder: Path, tmp_path: Path) -> None:
     """An attempt that is submitted again replaces the first; another one counts beside it."""
     submit = ("submit", TASK, folder, "--out", tmp_path / "run", "--name", "agent", "--workers", 1)

@@ -3,6 +3,7 @@
 import shlex
 import shutil
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,12 +16,14 @@ from dlbench.cli.engine import make_engine, prepare_each
 from dlbench.cli.output import counted, log, print_json
 from dlbench.dataset.labels import Track
 from dlbench.errors import DLBenchError
+from dlbench.parsing import parse
 from dlbench.runs import open_run
 from dlbench.runs.verdict import VERDICTS, Outcome, Status, Verdict
 
 if TYPE_CHECKING:
     from dlbench.dataset.tracks import TrackBenchmark
     from dlbench.execution import Engine
+    from dlbench.execution.file_sets import FileSet
     from dlbench.execution.file_task import OpenTask
 
 task = add_group("task", "Solve a task of many files in a folder: docs/tracks.md.")
@@ -92,10 +95,9 @@ def submit(
     chosen = open_tasks(Chosen(benchmark, instance=[name]))[0]
     files, links = read_answer(chosen, folder)
     if screen:
-        findings = screen_answer(chosen, choose_counted(files, chosen.record.files, chosen.prepared).counted)
-        log(
-            f"{len(findings)} findings; with any of them, no outcome counts" if findings else "the screen names nothing"
-        )
+        counted_files = choose_counted(files, chosen.record.files, chosen.prepared).counted
+        findings = [*_list_syntax_errors(counted_files), *screen_answer(chosen, counted_files)]
+        log(f"{len(findings)} findings; with one, no outcome counts" if findings else "the screen names nothing")
         typer.echo("\n".join(findings), nl=bool(findings))
         raise typer.Exit(bool(findings))
     if out is not None:
@@ -124,6 +126,15 @@ def submit(
         typer.echo("\n".join(_describe(verdict)))
     if verdict.status is Status.HARNESS_ERROR:
         raise typer.Exit(1)
+
+
+def _list_syntax_errors(files: "FileSet") -> Iterator[str]:
+    for path, text in files.items():
+        try:
+            if path.endswith(".py"):
+                parse(text or b"")
+        except (SyntaxError, ValueError) as error:
+            yield f"{path}:{getattr(error, 'lineno', 1)}: {error.args[0]}"
 
 
 def open_attempts(

@@ -231,7 +231,7 @@ def _find_status(run: TestRun, record: FileTask) -> tuple[Status, str]:
     if not set(failed) & {*record.hidden, *broken}:
         return Status.PASS, ""
     if len(failed) == len(record.tests) and not run.seconds:
-        return Status.ERROR, "\n".join(run.load_errors)[:2000] or describe(run, failed[0])
+        return Status.ERROR, "\n".join(one[-600:] for one in run.load_errors[:3]) or describe(run, failed[0])
     telling = [test for test in broken or failed if test in run.messages] or broken or failed
     what = f"{len(broken)} tests that passed before do not pass: " if broken else ""
     return Status.FAIL, f"{what}{telling[0]}: {describe(run, telling[0])}"
