@@ -134,7 +134,7 @@ def _check_described(task: FileTask, rules: Rules) -> _Found:
         what = f"{len(task.attempts)} blind attempts, fewer than {own.attempts}"
         yield Kind.NOT_REVIEWED, what, "let somebody who knows only the task attempt it, and record the outcome"
     if faults := {one.failure for one in task.attempts} & {"description", "test", "environment"}:
-        fix = "mend the task, and record an attempt at it in place of that one"
+        fix = "correct the task, and record an attempt at it in place of that one"
         yield Kind.NOT_REVIEWED, f"an attempt failed for a fault of the task ({min(faults)})", fix
     if own.reviewed and not task.reviewer.strip():
         fix = "let somebody who has not written it mark each test, and name them as `reviewer`"
