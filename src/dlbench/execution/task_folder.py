@@ -120,13 +120,22 @@ def write_folder(task: OpenTask, folder: Path, interpreter: str = "python") -> N
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise DLBenchError("the folder is not empty", where=str(folder), fix="name a new folder")
     files = build_folder(task)
-    files |= {INSTRUCTIONS: render_instructions(task, interpreter).encode(), REQUIREMENTS: task.requirements.encode()}
+    files |= {
+        INSTRUCTIONS: render_instructions(task, interpreter).encode(),
+        REQUIREMENTS: _name_versions(task.requirements).encode(),
+    }
     if shown := list_shown(task):
         files[TESTS] = "".join(f"{test}\n" for test in shown).encode()
     for path, content in files.items():
         place = folder / path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(content)
+
+
+def _name_versions(lock: str) -> str:
+    """Without hashes, which flood whoever reads it."""
+    lines = [line.removesuffix("\\").strip() for line in lock.splitlines() if not line.startswith((" ", "#"))]
+    return "".join(f"{line}\n" for line in lines if line)
 
 
 def render_instructions(task: OpenTask, interpreter: str = "python") -> str:

@@ -75,6 +75,7 @@ def write_harbor_task(benchmark: Benchmark, task: OpenTask, options: ExportOptio
         (folder / name).mkdir(parents=True)
     given = folder / "environment/task"
     write_folder(task, given)
+    write_whole(given / REQUIREMENTS, task.requirements)
     canary = f"<!-- Not to be trained on. Canary: {benchmark.canary} -->\n\n" if options.canary else ""
     where = f"The folder of the task is `{_WORK}`.\n\n"
     text = (given / INSTRUCTIONS).read_text(encoding="utf-8")
