@@ -126,6 +126,8 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--repeat", type=int, default=3)
     options = parser.parse_args()
+    if not options.bare and len(options.task or ()) > 1:
+        parser.error("several tasks need --bare")
     if options.bare:
         chosen = Chosen(None, instance=options.task)
         return compare_bare(open_tasks(chosen, None if options.task else Track.COMPONENT), options.repeat)

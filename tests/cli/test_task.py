@@ -140,6 +140,7 @@ def test_a_right_answer_is_submitted(toys: Path, folder: Path, tmp_path: Path) -
     (record,) = read_run(tmp_path / "run").verdicts
     assert (record["instance"], record["sample"], record["status"]) == (TASK, 0, "pass")
     assert (list(record["tests"]), list(record["visible"])) == (list(HIDDEN), list(VISIBLE))
+    assert record["answer_sha256"]
 
 
 def test_code_that_the_screen_names_counts_once_it_is_accepted(toys: Path, folder: Path) -> None:
@@ -153,6 +154,8 @@ def test_code_that_the_screen_names_counts_once_it_is_accepted(toys: Path, folde
     status, output = run(toys, "submit", TASK, folder)
     assert "status   unconfirmed" in output
     assert "if it is honest: --accept gc" in output
+    status, output = run(toys, "submit", TASK, folder, "--accept", "gcc")
+    assert (status, "the screen does not name 'gcc'" in output) == (1, True), output
     status, output = run(toys, "submit", TASK, folder, "--accept", "gc")
     assert "status   pass" in output
     assert f"accepted toylib/core.py:{line}: gc" in output

@@ -171,19 +171,19 @@ def find_program(name: str) -> tuple[Path | None, list[Path]]:
     return Path(found).absolute(), []
 
 
-def check_shown(words: Sequence[str], mounts: Iterable[Path]) -> None:
-    """Raise an error for a file of this machine that the command names and the sandbox does not show."""
-    shown = [*find_program(words[0])[1], *mounts, *map(Path, ("/usr", "/bin", "/lib"))]
-    named = [one for one in words if "/" in one or Path(one).suffix] if words[0] == "python" else words
-    for word in named:
-        place = Path(find_program(word)[0] or word) if word == words[0] else Path(word)
+def check_shown(words: Sequence[str], task: OpenTask, mounts: Iterable[Path]) -> None:
+    """Raise an error if the program, or the file after it, is on this machine but not in the sandbox."""
+    program, shown = find_program(words[0])
+    python = task.prepared.python
+    shown = [*shown, *mounts, task.prepared.environment, python.resolve().parent.parent, Path("/usr"), Path("/bin")]
+    for place in (program, *map(Path, words[1:2])):
         with contextlib.suppress(OSError):  # a long text is no path
-            if place.is_file() and not any(place.resolve().is_relative_to(one.resolve()) for one in shown):
-                fix = f"--mount {place.resolve().parent}, and write {place.resolve()} in the command"
-                raise DLBenchError(f"the sandbox does not show {word}", where="--command", fix=fix)
-            if word != words[0] and place.is_file() and not place.is_absolute():
-                fix = f"write {place.resolve()}"
-                raise DLBenchError(f"{word} is not in the work folder of the agent", where="--command", fix=fix)
+            if place is None or not place.is_file():
+                continue
+            whole = place.resolve()
+            if not place.is_absolute() or not any(whole.is_relative_to(one.resolve()) for one in shown):
+                fix = f"--mount {whole.parent}, and write {whole} in the command"
+                raise DLBenchError(f"the sandbox does not show {place}", where="--command", fix=fix)
 
 
 def run_git(folder: Path, *words: str) -> bytes:

@@ -267,8 +267,9 @@ def run_agent(
         try:
             listener = _receive(host, errors or output)
             for pid in find_descendants(process.pid):
-                with contextlib.suppress(ProcessLookupError):
-                    os.sched_setaffinity(pid, cpus)
+                if cpus:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.sched_setaffinity(pid, cpus)
                 if group is not None:
                     group.add(pid)
             with listener, server.serve(listener):

@@ -75,7 +75,7 @@ def run(
     benchmark: BenchmarkOption = None,
 ) -> None:
     """Let an agent attempt tasks, and judge what it leaves. Rerun to resume."""
-    from dlbench.agents.attempts import PRESETS, AgentRun, check_shown
+    from dlbench.agents.attempts import PRESETS, AgentRun, check_shown, find_program
     from dlbench.agents.sandbox import choose_agent_sandbox
     from dlbench.dataset.validation import name_records
     from dlbench.execution import Limits
@@ -97,7 +97,7 @@ def run(
         raise DLBenchError("the command is empty", where="--command", fix="name a program")
     if unknown := [place for place in mount or () if not place.is_dir()]:
         raise DLBenchError(f"there is no folder {unknown[0]}", where="--mount", fix="name a folder")
-    check_shown(words, [place.resolve() for place in mount or ()])
+    find_program(words[0])
     if shutil.which("git") is None:
         raise DLBenchError("there is no program git", fix="install it: it makes the work folders and the patches")
     endpoint = find_endpoint(model, base_url, api_key) if model or base_url else None
@@ -116,6 +116,7 @@ def run(
         {name: os.environ[name] for name in env or ()},
     )
     tasks = open_tasks(Chosen(benchmark, instance=task), None if task else track)
+    check_shown(words, tasks[0], settings.mounts)
     config = {
         "dlbench": __version__,
         "benchmark": name_records(dataset.load(benchmark)),

@@ -94,9 +94,13 @@ def submit(
 
     chosen = open_tasks(Chosen(benchmark, instance=[name]))[0]
     files, links = read_answer(chosen, folder)
+    counted_files = choose_counted(files, chosen.record.files, chosen.prepared).counted
+    findings = screen_answer(chosen, counted_files) if screen or accept else []
+    if unknown := set(accept or ()) - {one.partition(": ")[2] for one in findings}:
+        fix = "`--screen` lists what it names"
+        raise DLBenchError(f"the screen does not name {min(unknown)!r}", where="--accept", fix=fix)
     if screen:
-        counted_files = choose_counted(files, chosen.record.files, chosen.prepared).counted
-        findings = [*_list_syntax_errors(counted_files), *screen_answer(chosen, counted_files)]
+        findings = [*_list_syntax_errors(counted_files), *findings]
         log(f"{len(findings)} findings; with one, no outcome counts" if findings else "the screen names nothing")
         typer.echo("\n".join(findings), nl=bool(findings))
         raise typer.Exit(bool(findings))

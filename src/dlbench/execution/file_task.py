@@ -210,7 +210,9 @@ def judge_files(
         status = Status.UNCONFIRMED
         message = f"the code uses what leads to the judge, beyond what the release uses: {'; '.join(excess[:5])}"
         extra |= {"unconfirmed_share": round(share, 4), "excess": excess}
-    return _make_verdict(engine, task, sample, status, message, run, extra)
+    verdict = _make_verdict(engine, task, sample, status, message, run, extra)
+    texts = {path: (text or b"").decode(errors="replace") for path, text in chosen.counted.items()}
+    return replace(verdict, answer_sha256=hash_skeleton(texts))
 
 
 def screen_answer(task: OpenTask, files: FileSet) -> list[str]:

@@ -190,10 +190,10 @@ _borrowed = Counter[int]()
 
 @contextmanager
 def borrow_cpus(count: int) -> Iterator[list[int]]:
-    """The processors that the fewest others have borrowed; all of them if `count` is 0."""
+    """So many processors, those that the fewest others have borrowed."""
     with _lock:
         known = sorted(os.sched_getaffinity(0), key=lambda one: (_borrowed[one], one))
-        chosen = known[: count or None]
+        chosen = known[:count]
         _borrowed.update(chosen)
     try:
         yield chosen

@@ -7,7 +7,7 @@ test, no compiled file, no copy of a reduced module, no path of the workspace; n
 import ast
 import os
 import shlex
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 from dlbench.dataset.file_task import Component, Rebuild
@@ -73,10 +73,12 @@ def build_folder(task: OpenTask) -> dict[str, bytes]:
             found[path] = cut_tests((tree / source).read_bytes(), visible.get(source, ()), judging)
         elif source:
             found[path] = (tree / source).read_bytes()
-    for path in [path for path in found if path.endswith(".py") and path not in {*record.files, *hidden_files}]:
-        others = [one for one in hidden_files if PurePosixPath(one).stem in path and path not in visible]
-        if any(_share(found[path], (tree / one).read_bytes()) > 0.5 for one in others if (tree / one).is_file()):
-            del found[path]  # a copy of hidden tests, such as an editor leaves
+    needed = {*record.files, *hidden_files, *visible}
+    for path in [path for path in found if path.endswith(".py") and path not in needed]:
+        originals = [tree / one for one in hidden_files if PurePosixPath(one).stem in path]
+        shown = set(_list_bodies(found[path])) if originals else set()
+        if any(one.is_file() and _is_copy(set(_list_bodies(one.read_bytes())), shown) for one in originals):
+            del found[path]  # such as an editor leaves
     references = {content for content in task.reference.values() if content and len(content) > _LEAST_BYTES}
     found = {path: content for path, content in found.items() if path in record.files or content not in references}
     texts = {path: content for path, content in found.items() if path.endswith(".py")}
@@ -236,19 +238,12 @@ def list_copies(task: OpenTask) -> Iterator[tuple[str, str]]:
     for path, content in build_folder(task).items():
         if path.endswith(".py") and path not in task.record.files:
             found = set(_list_bodies(content))
-            yield from (
-                (path, one) for one, bodies in removed.items() if 2 * _measure(bodies & found) > _measure(bodies)
-            )
+            yield from ((path, one) for one, bodies in removed.items() if _is_copy(bodies, found))
 
 
-def _share(content: bytes, whole: bytes) -> float:
-    """How much of the bodies of a file another one has."""
-    bodies = set(_list_bodies(whole))
-    return _measure(bodies & set(_list_bodies(content))) / max(1, _measure(bodies))
-
-
-def _measure(bodies: Collection[str]) -> int:
-    return sum(map(len, bodies))
+def _is_copy(bodies: set[str], shown: set[str]) -> bool:
+    """Whether most of these bodies are shown."""
+    return 2 * sum(map(len, bodies & shown)) > sum(map(len, bodies))
 
 
 def _list_bodies(source: bytes) -> Iterator[str]:

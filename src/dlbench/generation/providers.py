@@ -127,7 +127,7 @@ def check_endpoint(base_url: str) -> None:
         return
     try:
         socket.create_connection((parts.hostname or "", parts.port or _PORTS[parts.scheme]), timeout=10).close()
-    except OSError as error:
+    except (OSError, ValueError) as error:  # a port that is no number
         what = f"no server answers at {shown_url(base_url)}: {error}"
         raise DLBenchError(what, where="--base-url", fix="start it, or correct the address") from None
 
